@@ -8,7 +8,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll::fuzz;
   namespace qos = plimsoll::qos;
-  const auto config = qos::ParseBlockioConfig(Text(data, size), "input.yaml");
+  const bool v2 = size % 2 == 0;
+  const auto config = qos::ParseBlockioConfig(Text(data, size), "input.yaml", v2);
   if (!config.ok()) {
     CheckRefusal(config.status());
     FUZZ_CHECK(absl::StartsWith(config.status().message(), "input.yaml"),
@@ -18,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // An empty directory for the search for devices.
   static const auto devices =
       plimsoll::linux::BlockDevices::Scan(*plimsoll::FsRoot::Open("/proc/self/fdinfo"));
-  const qos::BlockioMachine machine = {.v2 = true, .devices = *devices};
+  const qos::BlockioMachine machine = {.v2 = v2, .devices = *devices};
   for (const qos::BlockioClass& each : config->classes) {
     for (const qos::BlockioEntry& entry : each.entries) {
       const uint64_t weight = entry.limits.weight.value_or(10);

@@ -101,6 +101,34 @@ TEST_F(CliTest, ASidecarThatIgnoresTheStopSignalIsNamedAndCtrlCKillsIt) {
   EXPECT_THAT(Plimsoll({"pods", "-o", "json"}).out, Not(HasSubstr("patient")));
 }
 
+TEST_F(CliTest, SidecarsDoNotWaitForAnInitContainerThatIgnoresTheStopSignal) {
+  const std::string shared = dir_.path() + "/shared";
+  ASSERT_TRUE(Host().MakeDirs(shared, 0777).ok());
+  const char* const mount = "    volumeMounts: [{name: v, mountPath: /v}]\n";
+  const std::string loop = "while :; do sleep 0.05; done";
+  const std::string manifest = Manifest(
+      "stuck",
+      absl::StrCat(
+          "  terminationGracePeriodSeconds: 600\n  volumes: [{name: v, hostPath: {path: ", shared,
+          "}}]\n  initContainers:\n",
+          ContainerOf("side", "trap 'touch /v/ended; exit 0' TERM; touch /v/side; " + loop),
+          "    restartPolicy: Always\n", mount,
+          ContainerOf("init", "trap '' TERM; touch /v/init; " + loop), mount, "  containers:\n",
+          ContainerOf("a", "sleep 1000")));
+  auto child = Spawn(PlimsollCommand({"run", manifest}));
+  ASSERT_TRUE(child.ok()) << child.status();
+  for (const char* name : {"side", "init"}) {
+    EXPECT_TRUE(Eventually([&] { return Host().Exists(shared + "/" + name); })) << name;
+  }
+  ASSERT_TRUE(child->Signal(SIGINT).ok());
+  EXPECT_TRUE(Eventually([&] { return Host().Exists(shared + "/ended"); }));
+  ASSERT_TRUE(child->Signal(SIGINT).ok());
+  const auto exit = child->Wait(absl::Now() + Patience(absl::Seconds(60)));
+  ASSERT_TRUE(exit.ok()) << exit.status();
+  EXPECT_EQ(exit->code, 130);
+  EXPECT_THAT(Plimsoll({"pods", "-o", "json"}).out, Not(HasSubstr("stuck")));
+}
+
 TEST_F(CliTest, WithoutTheHostsUsersAPodHasIdsOfItsOwn) {
   ASSERT_EQ(chmod(dir_.path().c_str(), 0711), 0);  // the way to the run directory
   const std::string script =

@@ -257,6 +257,32 @@ TEST_F(NetworkTest, ReadyIsWhatTheDirectorySaysNow) {
   EXPECT_THAT(PodStatus(RunPod()).network().ip(), StartsWith("10.191."));
 }
 
+TEST_F(NetworkTest, ARunSaysThatItsPodHasLoopbackAlone) {
+  const std::string manifest = files_.path() + "/pod.yaml";
+  ASSERT_TRUE(Host()
+                  .ReplaceFile(manifest,
+                               "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n"
+                               "  restartPolicy: Never\n  containers: [{name: a, image: busybox, "
+                               "command: [/bin/busybox, echo, hello]}]\n")
+                  .ok());
+  const auto run = [&] {
+    return RunProgram(
+        {.argv = {ProgramPath("plimsoll"), "--address", node_.address(), "run", manifest}},
+        {.timeout = Patience(absl::Seconds(60))});
+  };
+  const auto with_network = run();
+  ASSERT_TRUE(with_network.ok()) << with_network.status();
+  EXPECT_EQ(with_network->exit.code, 0) << with_network->err;
+  EXPECT_THAT(with_network->err, Not(HasSubstr("loopback")));
+  ASSERT_TRUE(files_.root().RemoveFile("conf/10-test.conflist").ok());
+  const auto without = run();
+  ASSERT_TRUE(without.ok()) << without.status();
+  EXPECT_EQ(without->exit.code, 0) << without->err;
+  EXPECT_THAT(without->err,
+              HasSubstr(absl::StrCat("pod web: note: has loopback alone (no CNI network: ",
+                                     files_.path(), "/conf has no file that ends in ")));
+}
+
 TEST_F(NetworkTest, APluginThatFailsFailsThePod) {
   WriteBridgeAnd(R"(echo '{"code": 7, "msg": "no such zone", "details": "zone-7"}'; exit 1)");
   const grpc::Status status = TryRunPod(PodConfig());

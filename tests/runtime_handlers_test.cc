@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
@@ -23,6 +24,24 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+// Maps all ids to a range of the machine's.
+void MapIds(const std::vector<cri::IDMapping*>& mappings) {
+  for (cri::IDMapping* mapping : mappings) {
+    mapping->set_host_id(300000);
+    mapping->set_length(65536);
+  }
+}
+
+// A user namespace for the pod. Returns the options, which its containers need too.
+cri::NamespaceOption GiveUserNamespace(cri::PodSandboxConfig* config) {
+  cri::NamespaceOption* options =
+      config->mutable_linux()->mutable_security_context()->mutable_namespace_options();
+  cri::UserNamespace* users = options->mutable_userns_options();
+  users->set_mode(cri::POD);
+  MapIds({users->add_uids(), users->add_gids()});
+  return *options;
+}
 
 class RuntimeHandlersTest : public NodeTest {
  protected:
@@ -260,14 +279,7 @@ TEST_F(HandlerFeaturesTest, AreThoseOfTheHandlersProgramAndKind) {
   }
   EXPECT_FALSE(features["machine"].user_namespaces());
   cri::PodSandboxConfig config = PodConfig();
-  cri::NamespaceOption* options =
-      config.mutable_linux()->mutable_security_context()->mutable_namespace_options();
-  options->mutable_userns_options()->set_mode(cri::POD);
-  for (cri::IDMapping* mapping : {options->mutable_userns_options()->add_uids(),
-                                  options->mutable_userns_options()->add_gids()}) {
-    mapping->set_host_id(300000);
-    mapping->set_length(65536);
-  }
+  GiveUserNamespace(&config);
   std::string id;
   const grpc::Status refused = TryRunOn("machine", config, &id);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
@@ -408,26 +420,16 @@ TEST_P(OciRuntimesTest, ContainersLiveAsWithTheDefault) {
 // Plimsoll maps the ids of layers and volumes itself: runc 1.1 has no id-mapped mounts.
 TEST_P(OciRuntimesTest, UserNamespacesHaveMappedVolumes) {
   cri::PodSandboxConfig config = PodConfig();
-  cri::NamespaceOption* options =
-      config.mutable_linux()->mutable_security_context()->mutable_namespace_options();
-  options->mutable_userns_options()->set_mode(cri::POD);
-  for (cri::IDMapping* mapping : {options->mutable_userns_options()->add_uids(),
-                                  options->mutable_userns_options()->add_gids()}) {
-    mapping->set_host_id(300000);
-    mapping->set_length(65536);
-  }
+  const cri::NamespaceOption options = GiveUserNamespace(&config);
   const std::string volume = absl::StrCat(node_.directory(), "/volume");
   ASSERT_TRUE(Host().MakeDirs(volume, 0755).ok());
   cri::ContainerConfig web =
       Shell("cat /proc/self/uid_map; touch /v/made; stat -c %u /v/made /bin");
-  *web.mutable_linux()->mutable_security_context()->mutable_namespace_options() = *options;
+  *web.mutable_linux()->mutable_security_context()->mutable_namespace_options() = options;
   cri::Mount* mount = web.add_mounts();
   mount->set_host_path(volume);
   mount->set_container_path("/v");
-  for (cri::IDMapping* mapping : {mount->add_uidmappings(), mount->add_gidmappings()}) {
-    mapping->set_host_id(300000);
-    mapping->set_length(65536);
-  }
+  MapIds({mount->add_uidmappings(), mount->add_gidmappings()});
   const std::string id = Start(Pod(config), web);
   EXPECT_EQ(AwaitExit(id).exit_code(), 0) << Output(id);
   EXPECT_THAT(Output(id), HasSubstr("300000      65536\n0\n0\n"));

@@ -199,8 +199,7 @@ absl::StatusOr<int> ReportAll(const CommandContext& context, const RunArguments&
 }
 
 // The daemon's class types of pods; none with the feature gate off.
-absl::StatusOr<std::set<std::string>> PodClassTypes(pod::Client& client) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client.RuntimeStatus(/*verbose=*/false));
+std::set<std::string> PodClassTypes(const cri::StatusResponse& status) {
   std::set<std::string> types;
   for (const auto& type : status.status().resources().pod_class_resources()) {
     types.insert(type.name());
@@ -246,7 +245,7 @@ absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& a
   PLIMSOLL_ASSIGN_OR_RETURN(const auto namesake, pod::FindNamesake(client, pods));
   if (namesake) return WithRemedy(pod::NameIsTaken(*namesake), *namesake);
   PLIMSOLL_ASSIGN_OR_RETURN(const auto daemon, client.own().DaemonStatus());
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto pod_class_types, PodClassTypes(client));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto runtime, client.RuntimeStatus(/*verbose=*/false));
   std::vector<std::map<std::string, std::string>> image_ids;
   for (const pod::Manifest& pod : pods) {
     PLIMSOLL_ASSIGN_OR_RETURN(image_ids.emplace_back(),
@@ -273,10 +272,11 @@ absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& a
       options.detach = arguments.detach;
       options.keep = arguments.keep;
       options.state_directory = daemon.state_directory();
-      options.pod_class_types = pod_class_types;
+      options.pod_class_types = PodClassTypes(runtime);
       options.objects = objects;
       options.image_ids = image_ids[i];
       options.seccomp = arguments.seccomp;
+      options.network_fault = pod::NetworkFault(runtime);
       options.interrupts = [&interrupts] { return interrupts.count(); };
       options.events = &events;
       threads.emplace_back([&, i, options = std::move(options)] {
@@ -289,6 +289,18 @@ absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& a
     for (std::thread& thread : threads) thread.join();
   }
   return ReportAll(context, arguments, pods, outcomes);
+}
+
+void NoteLoopbackAlone(pod::Client& client, const std::vector<pod::Manifest>& pods,
+                       const std::vector<pod::Outcome>& outcomes) {
+  const auto runtime = client.RuntimeStatus(/*verbose=*/false);
+  const std::string fault = runtime.ok() ? pod::NetworkFault(*runtime) : "";
+  if (fault.empty()) return;
+  for (size_t i = 0; i < pods.size(); ++i) {
+    const std::string& id = outcomes[i].sandbox_id;
+    if (id.empty() || !pod::HasLoopbackAlone(client, pods[i], id)) continue;
+    PrintNote(absl::StrCat("pod ", pods[i].name, ": ", LoopbackAlone(fault), "\n"));
+  }
 }
 
 absl::StatusOr<int> GiveToAgent(const CommandContext& context, RunArguments arguments,
@@ -324,6 +336,7 @@ absl::StatusOr<int> GiveToAgent(const CommandContext& context, RunArguments argu
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pod::Outcome> outcomes,
                             RunByAgent(agent, *client, manifests.text, manifests.pods, interrupts));
+  NoteLoopbackAlone(*client, manifests.pods, outcomes);
   return ReportAll(context, arguments, manifests.pods, outcomes);
 }
 

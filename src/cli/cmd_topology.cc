@@ -19,6 +19,7 @@
 #include "cri/observer.h"
 #include "pictures/capture.h"
 #include "pictures/topology.h"
+#include "topology/contradictions.h"
 #include "topology/discover.h"
 #include "topology/hwloc_reader.h"
 #include "topology/make_zones.h"
@@ -58,6 +59,7 @@ absl::StatusOr<topology::Machine> ReadXml(const std::string& path) {
     return WithHint(Annotate(machine.status(), path == "-" ? "standard input" : path),
                     kMachineHint);
   }
+  topology::PlaceRest(*machine);
   return machine;
 }
 
@@ -184,8 +186,8 @@ absl::StatusOr<int> ShowMachine(const CommandContext& context, const ShowArgumen
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(message, context.format()));
   } else {
     PrintLines(pictures::TopologyText(topology));
-    for (const std::string& each : machine.missing) PrintNote(Printable(each) + "\n");
   }
+  for (const std::string& each : machine.missing) PrintNote(Printable(each) + "\n");
   return kExitOk;
 }
 
@@ -220,11 +222,17 @@ std::string CheckJson(const std::string& name, const std::vector<std::string>& f
 }
 
 // No fault: only a static CPU policy needs the numbers (KEP-5224 "kubelet").
-void NoteUnnumberedCpus(const topology::Topology& topology) {
-  const auto maps = topology::ReadMaps(topology);
-  if (!maps.ok()) return;
-  const absl::Status numbered = topology::CheckCpuIds(*maps);
+void NoteUnnumberedCpus(const topology::MachineMaps& maps) {
+  const absl::Status numbered = topology::CheckCpuIds(maps);
   if (!numbered.ok()) PrintNote(absl::StrCat("note: ", Printable(numbered.message()), "\n"));
+}
+
+// Nor this: of NUMA nodes that are hidden from a confined process only the CPUs are known.
+void NoteNodesWithoutMemory(const topology::MachineMaps& maps) {
+  for (const auto& [number, node] : maps.nodes) {
+    if (node.memory_bytes != 0 || node.cpus.Empty() || node.zone.empty()) continue;
+    PrintNote(absl::StrCat("note: zone \"", Printable(node.zone), "\" has CPUs and no memory\n"));
+  }
 }
 
 absl::StatusOr<int> CheckFile(const CommandContext& context, const std::string& path,
@@ -240,9 +248,10 @@ absl::StatusOr<int> CheckFile(const CommandContext& context, const std::string& 
   const std::string name = path == "-" ? "standard input" : path;
   std::vector<std::string> faults = topology::FaultsOf(text, name, numbers ? &*numbers : nullptr);
   topology::Topology topology;
+  topology::MachineMaps maps;
   if (faults.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(topology, topology::ParseTopology(text, name));
-    PLIMSOLL_ASSIGN_OR_RETURN(const topology::MachineMaps maps, topology::ReadMaps(topology));
+    PLIMSOLL_ASSIGN_OR_RETURN(maps, topology::ReadMaps(topology));
     const absl::Status amounts = topology::CheckAmounts(maps);
     if (!amounts.ok()) faults.push_back(absl::StrCat(name, ": ", amounts.message()));
   }
@@ -253,7 +262,8 @@ absl::StatusOr<int> CheckFile(const CommandContext& context, const std::string& 
   if (!faults.empty()) return absl::InvalidArgumentError(faults.back());
   if (context.for_programs()) return kExitOk;
   Print(absl::StrCat(Printable(name), ": a valid topology of ", topology.zones.size(), " zones\n"));
-  NoteUnnumberedCpus(topology);
+  NoteUnnumberedCpus(maps);
+  NoteNodesWithoutMemory(maps);
   for (const auto& [resource, sum] : topology::Capacity(topology)) {
     Print(absl::StrCat("  ", Printable(resource), " ", sum.Canonical(), "\n"));
   }

@@ -80,6 +80,22 @@ TEST(Command, ATopologyWithoutCpuNumbersIsValidWithANote) {
   EXPECT_THAT(bad.err, HasSubstr("zone \"a\" is a NUMA node"));
 }
 
+// As the command prints them for the machine of a confined process.
+TEST(Command, ATopologyWithANodeWithoutMemoryIsValidWithANote) {
+  const TestDir dir;
+  ASSERT_TRUE(dir.root()
+                  .ReplaceFile("t",
+                               "zones:\n"
+                               "- {name: numa-0, type: numa, attributes: {cpu-ids: 0}, resources: "
+                               "[{name: memory, capacity: 1Gi}]}\n"
+                               "- {name: numa-1, type: numa, attributes: {cpu-ids: 1}}\n"
+                               "- {name: a, type: core, attributes: {cpu-ids: '0,1'}}\n")
+                  .ok());
+  const Printed good = RunMain({"topology", "check", "--any-machine", dir.path() + "/t"});
+  EXPECT_EQ(good.code, kExitOk) << good.err;
+  EXPECT_EQ(good.err, "note: zone \"numa-1\" has CPUs and no memory\n");
+}
+
 // kubelet and its like make a node without any of it.
 TEST(Command, ATopologyWithoutMemoryOrAWholeCpuIsFaulty) {
   const TestDir dir;

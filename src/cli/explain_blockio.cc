@@ -122,9 +122,10 @@ absl::StatusOr<std::string> ClassTypeOf(const std::string& file, const std::stri
 absl::StatusOr<Explanation> ExplainBlockio(const std::string& file, const std::string& text,
                                            const FsRoot& host,
                                            const linux::CgroupManager& cgroups) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const qos::BlockioConfig config, qos::ParseBlockioConfig(text, file));
   PLIMSOLL_ASSIGN_OR_RETURN(const qos::BlockioMachine machine,
                             qos::LookAtBlockioMachine(host, cgroups));
+  PLIMSOLL_ASSIGN_OR_RETURN(const qos::BlockioConfig config,
+                            qos::ParseBlockioConfig(text, file, machine.v2));
   Table table({"CLASS", "DISK", "READ", "WRITE", "READS", "WRITES", "WEIGHT"});
   Json classes = Json::array();
   std::vector<std::string> warnings = config.warnings;

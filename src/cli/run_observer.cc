@@ -7,6 +7,10 @@
 
 namespace plimsoll::cli {
 
+std::string LoopbackAlone(absl::string_view fault) {
+  return absl::StrCat("note: has loopback alone (", Printable(fault), ")");
+}
+
 void RunObserver::Say(absl::string_view text) {
   logs_.Say(absl::StrCat("pod ", options_.pod, ": ", text));
 }
@@ -41,6 +45,10 @@ void RunObserver::OnRestart(const std::string& container, int exit_code, absl::D
 void RunObserver::OnRestartLost(const std::string& container, absl::Duration delay) {
   Say(absl::StrCat("container ", container, " got no answer as it was restarted; again in ",
                    absl::FormatDuration(delay)));
+}
+
+void RunObserver::OnLoopbackAlone(absl::string_view fault) {
+  Say(LoopbackAlone(fault));
 }
 
 void RunObserver::OnWarning(absl::string_view message) {

@@ -14,6 +14,9 @@
 
 namespace plimsoll::cli {
 
+// "note: has loopback alone (...)"; `fault`: pod::NetworkFault.
+std::string LoopbackAlone(absl::string_view fault);
+
 // Of one pod. Used by the thread that runs the pod; `logs` is shared by all pods, and outlives
 // this.
 class RunObserver : public pod::Observer {
@@ -31,6 +34,7 @@ class RunObserver : public pod::Observer {
   void OnStartRefused(const std::string& container, absl::string_view message) override;
   void OnRestart(const std::string& container, int exit_code, absl::Duration delay) override;
   void OnRestartLost(const std::string& container, absl::Duration delay) override;
+  void OnLoopbackAlone(absl::string_view fault) override;
   void OnWarning(absl::string_view message) override;
   void OnDeadline(int64_t seconds) override;
   void OnStop(int64_t grace_s) override;

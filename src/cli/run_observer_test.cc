@@ -29,6 +29,7 @@ TEST_F(RunObserverTest, SaysWhatBecomesOfThePod) {
   observer.OnStartRefused("app", "container \"app\": no such program \x1b");
   observer.OnRestart("app", 3, absl::Seconds(10));
   observer.OnRestartLost("app", absl::Seconds(20));
+  observer.OnLoopbackAlone("no CNI network: /etc/cni \x1b isn't there");
   observer.OnWarning("clamped \x1b");
   observer.OnDeadline(60);
   observer.OnStop(30);
@@ -40,6 +41,7 @@ TEST_F(RunObserverTest, SaysWhatBecomesOfThePod) {
             "E pod a web: container \"app\": no such program \\x1b\n"
             "E pod a web: container app ended with exit code 3; restarting it in 10s\n"
             "E pod a web: container app got no answer as it was restarted; again in 20s\n"
+            "E pod a web: note: has loopback alone (no CNI network: /etc/cni \\x1b isn't there)\n"
             "E pod a web: warning: clamped \\x1b\n"
             "E pod a web: has run for its activeDeadlineSeconds (60), and so it ends\n"
             "E pod a web: stopping, at most 30s; Ctrl-C again kills\n"

@@ -90,6 +90,78 @@ absl::StatusOr<Version> ReadVersion(const Json& object) {
                                                  absl::StrJoin(kVersions, ", ")));
 }
 
+absl::Status ReadConf(const Json& object, NetworkConfig& config) {
+  if (object.contains("plugins")) {
+    return absl::InvalidArgumentError(
+        "plugins: a list of plugins belongs into a file that ends in .conflist");
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(PluginConfig plugin, ReadPlugin(object));
+  config.plugins.push_back(std::move(plugin));
+  return absl::OkStatus();
+}
+
+// Strings are of versions before 1.0.0.
+absl::Status ReadSwitch(const Json& object, const char* key, bool* out) {
+  const auto value = object.find(key);
+  if (value == object.end() || !value->is_string()) return ReadBool(object, key, out);
+  const std::string text = absl::AsciiStrToLower(value->get<std::string>());
+  if (text != "true" && text != "false") {
+    return absl::InvalidArgumentError(
+        absl::StrCat(key, ": expected true or false, found \"", OneLine(text), "\""));
+  }
+  *out = text == "true";
+  return absl::OkStatus();
+}
+
+absl::Status AddInlined(const Json& list, std::vector<PluginConfig>& plugins) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<const Json*> objects,
+                            ReadObjects(list, "plugins", kMaxPlugins));
+  for (const Json* object : objects) {
+    absl::StatusOr<PluginConfig> plugin = ReadPlugin(*object);
+    if (!plugin.ok()) {
+      return Annotate(plugin.status(), absl::StrCat("plugins[", plugins.size(), "]"));
+    }
+    plugins.push_back(*std::move(plugin));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PluginConfig> ParsePluginFile(const PluginFile& file) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Json json, ParseObject(file.text, kMaxConfDepth));
+  return ReadPlugin(json);
+}
+
+absl::Status AddBeside(const FilesBeside& beside, const std::string& network,
+                       std::vector<PluginConfig>& plugins) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<PluginFile> files, beside(network));
+  if (plugins.size() + files.size() > kMaxPlugins) {
+    return absl::InvalidArgumentError(absl::StrCat("plugins: ", plugins.size(), " here and ",
+                                                   files.size(), " in ", network, "/, more than ",
+                                                   kMaxPlugins));
+  }
+  for (const PluginFile& file : files) {
+    absl::StatusOr<PluginConfig> plugin = ParsePluginFile(file);
+    if (!plugin.ok()) return Annotate(plugin.status(), absl::StrCat(network, "/", file.name));
+    plugins.push_back(*std::move(plugin));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadList(const Json& list, const FilesBeside& beside, NetworkConfig& config) {
+  bool only_inlined = beside == nullptr;
+  PLIMSOLL_RETURN_IF_ERROR(ReadSwitch(list, "loadOnlyInlinedPlugins", &only_inlined));
+  PLIMSOLL_RETURN_IF_ERROR(ReadSwitch(list, "disableCheck", &config.disable_check));
+  PLIMSOLL_RETURN_IF_ERROR(ReadSwitch(list, "disableGC", &config.disable_gc));
+  PLIMSOLL_RETURN_IF_ERROR(AddInlined(list, config.plugins));
+  if (beside != nullptr && !only_inlined) {
+    PLIMSOLL_RETURN_IF_ERROR(AddBeside(beside, config.name, config.plugins));
+  }
+  if (!config.plugins.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "plugins: at least one is needed, ",
+      only_inlined ? "in the list" : absl::StrCat("in the list or as ", config.name, "/*.conf")));
+}
+
 }  // namespace
 
 bool Declares(const NetworkConfig& config, const std::string& capability) {
@@ -111,7 +183,8 @@ absl::StatusOr<Version> ParseVersion(absl::string_view text) {
       "; use one of ", absl::StrJoin(kVersions, ", ")));
 }
 
-absl::StatusOr<NetworkConfig> ParseConfig(absl::string_view text, ConfigFormat format) {
+absl::StatusOr<NetworkConfig> ParseConfig(absl::string_view text, ConfigFormat format,
+                                          const FilesBeside& beside) {
   if (text.size() > kMaxConfigBytes) {
     return absl::InvalidArgumentError(absl::StrCat("larger than ", kMaxConfigBytes, " bytes"));
   }
@@ -122,26 +195,12 @@ absl::StatusOr<NetworkConfig> ParseConfig(absl::string_view text, ConfigFormat f
   PLIMSOLL_ASSIGN_OR_RETURN(config.version, ReadVersion(json));
   PLIMSOLL_RETURN_IF_ERROR(ReadText(json, "name", &config.name));
   PLIMSOLL_RETURN_IF_ERROR(CheckNetworkName(config.name));
-  if (format == ConfigFormat::kConf) {
-    if (json.contains("plugins")) {
-      return absl::InvalidArgumentError(
-          "plugins: a list of plugins belongs into a file that ends in .conflist");
-    }
-    PLIMSOLL_ASSIGN_OR_RETURN(PluginConfig plugin, ReadPlugin(json));
-    config.plugins.push_back(std::move(plugin));
-    return config;
-  }
-  PLIMSOLL_RETURN_IF_ERROR(ReadBool(json, "disableCheck", &config.disable_check));
-  PLIMSOLL_RETURN_IF_ERROR(ReadBool(json, "disableGC", &config.disable_gc));
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<const Json*> plugins,
-                            ReadObjects(json, "plugins", kMaxPlugins));
-  if (plugins.empty()) return absl::InvalidArgumentError("plugins: at least one is needed");
-  for (const Json* object : plugins) {
-    absl::StatusOr<PluginConfig> plugin = ReadPlugin(*object);
-    if (!plugin.ok()) {
-      return Annotate(plugin.status(), absl::StrCat("plugins[", config.plugins.size(), "]"));
-    }
-    config.plugins.push_back(*std::move(plugin));
+  PLIMSOLL_RETURN_IF_ERROR(format == ConfigFormat::kConf ? ReadConf(json, config)
+                                                         : ReadList(json, beside, config));
+  // What is recorded must be readable again.
+  if (ToJson(config).size() > kMaxConfigBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("with all plugins larger than ", kMaxConfigBytes, " bytes"));
   }
   return config;
 }

@@ -4,6 +4,7 @@
 #ifndef PLIMSOLL_NETWORK_CONFIG_H_
 #define PLIMSOLL_NETWORK_CONFIG_H_
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -53,9 +54,21 @@ bool Declares(const NetworkConfig& config, const std::string& capability);
 
 enum class ConfigFormat { kConf, kList };  // one plugin's object; a list of plugins with a head
 
-// The highest known version of `cniVersions` counts. INVALID_ARGUMENT names the fault, without the
-// file's name.
-absl::StatusOr<NetworkConfig> ParseConfig(absl::string_view text, ConfigFormat format);
+// A file with one plugin's object.
+struct PluginFile {
+  std::string name;  // for messages
+  std::string text;
+};
+// The files of the directory beside a list that has the network's name, in their order. An error
+// makes the list invalid.
+using FilesBeside =
+    std::function<absl::StatusOr<std::vector<PluginFile>>(const std::string& network)>;
+
+// The highest known version of `cniVersions` counts. Unless the list has `loadOnlyInlinedPlugins`,
+// the plugins of `beside` follow its own; null: there are none (specification 1.1.0, section 1).
+// INVALID_ARGUMENT names the fault, without the file's name; errors of `beside` are returned.
+absl::StatusOr<NetworkConfig> ParseConfig(absl::string_view text, ConfigFormat format,
+                                          const FilesBeside& beside = nullptr);
 
 // The configuration as a list, which ParseConfig turns back.
 std::string ToJson(const NetworkConfig& config);

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -23,14 +22,15 @@ constexpr size_t kMaxFaults = 5;  // in one message
 constexpr uint32_t kEvents = IN_CREATE | IN_DELETE | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB |
                              IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF |
                              IN_ONLYDIR;
-// Events that end a watch.
-constexpr uint32_t kEnds = IN_IGNORED | IN_UNMOUNT | IN_DELETE_SELF | IN_MOVE_SELF;
 
 // Hidden files are unfinished ones of editors and installers.
+bool IsPluginFile(absl::string_view name) {
+  return !absl::StartsWith(name, ".") && absl::EndsWith(name, ".conf");
+}
 bool IsConfigFile(absl::string_view name) {
-  return !absl::StartsWith(name, ".") &&
-         (absl::EndsWith(name, ".conf") || absl::EndsWith(name, ".conflist") ||
-          absl::EndsWith(name, ".json"));
+  return IsPluginFile(name) ||
+         (!absl::StartsWith(name, ".") &&
+          (absl::EndsWith(name, ".conflist") || absl::EndsWith(name, ".json")));
 }
 
 // Reads the very file that was opened and checked, without waiting for a writer.
@@ -83,42 +83,36 @@ void ConfigDirectory::Look() {
 bool ConfigDirectory::HasChanged(const FsRoot& directory) {
   struct stat info = {};
   if (fstat(directory.fd(), &info) != 0) return true;
-  if (!watch_.valid() || info.st_dev != device_ || info.st_ino != inode_) {
-    device_ = info.st_dev;
-    inode_ = info.st_ino;
-    Watch(directory);
-    return true;
-  }
-  bool changed = false;
-  bool is_over = false;
+  bool changed = !watch_.valid() || info.st_dev != device_ || info.st_ino != inode_;
+  device_ = info.st_dev;
+  inode_ = info.st_ino;
   alignas(struct inotify_event) char buffer[16384];
-  while (true) {
+  while (watch_.valid()) {
     const ssize_t n = read(watch_.get(), buffer, sizeof(buffer));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno != EAGAIN) is_over = true;
-    if (n <= 0) break;
+    if (n < 0 && errno == EAGAIN) break;
     changed = true;
-    for (ssize_t at = 0; at < n;) {
-      struct inotify_event event = {};
-      memcpy(&event, buffer + at, sizeof(event));
-      is_over = is_over || (event.mask & kEnds) != 0;
-      at += static_cast<ssize_t>(sizeof(event) + event.len);
-    }
+    if (n <= 0) break;
   }
-  // This inode number may be another directory's by now.
-  if (is_over) Watch(directory);
-  return changed || is_over;
+  // Afresh after each change: an inode number may be another directory's by now, and a list may
+  // have another name.
+  if (changed) Watch(directory);
+  return changed;
 }
 
 // Where the machine gives no (more) watches, each call looks.
 void ConfigDirectory::Watch(const FsRoot& directory) {
   watch_.Reset(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  AddWatch(directory);
+}
+
+void ConfigDirectory::AddWatch(const FsRoot& directory) {
   if (!watch_.valid()) return;
   const std::string path = absl::StrCat("/proc/self/fd/", directory.fd());
   if (inotify_add_watch(watch_.get(), path.c_str(), kEvents) < 0) watch_.Reset();
 }
 
-ConfigDirectory::Found ConfigDirectory::Load(const FsRoot& directory) const {
+ConfigDirectory::Found ConfigDirectory::Load(const FsRoot& directory) {
   const absl::StatusOr<std::vector<std::string>> names = directory.List(".");
   if (!names.ok()) return absl::FailedPreconditionError(names.status().message());
   std::vector<std::string> faults;
@@ -126,20 +120,10 @@ ConfigDirectory::Found ConfigDirectory::Load(const FsRoot& directory) const {
   for (const std::string& name : *names) {
     if (!IsConfigFile(name)) continue;
     if (++files > kMaxFiles) break;
-    // By its whole path: a link may lead out of the directory.
-    const absl::StatusOr<std::string> text = ReadRegular(host_, absl::StrCat(path_, "/", name));
-    absl::Status status = text.status();
-    if (text.ok()) {
-      absl::StatusOr<NetworkConfig> config = ParseConfig(
-          *text, absl::EndsWith(name, ".conflist") ? ConfigFormat::kList : ConfigFormat::kConf);
-      if (config.ok()) {
-        config->file = absl::StrCat(path_, "/", OneLine(name));
-        return std::make_shared<const NetworkConfig>(*std::move(config));
-      }
-      status = config.status();
-    }
+    absl::StatusOr<NetworkConfig> config = LoadFile(name);
+    if (config.ok()) return std::make_shared<const NetworkConfig>(*std::move(config));
     if (faults.size() < kMaxFaults) {
-      faults.push_back(absl::StrCat(OneLine(name), ": ", OneLine(status.message())));
+      faults.push_back(absl::StrCat(OneLine(name), ": ", OneLine(config.status().message())));
     }
   }
   if (files == 0) {
@@ -149,6 +133,44 @@ ConfigDirectory::Found ConfigDirectory::Load(const FsRoot& directory) const {
   if (files > faults.size()) faults.push_back(absl::StrCat(files - faults.size(), " more"));
   return absl::FailedPreconditionError(
       absl::StrCat("no valid CNI configuration in ", path_, ": ", absl::StrJoin(faults, "; ")));
+}
+
+absl::StatusOr<NetworkConfig> ConfigDirectory::LoadFile(const std::string& name) {
+  // By its whole path: a link may lead out of the directory.
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
+                            ReadRegular(host_, absl::StrCat(path_, "/", name)));
+  const ConfigFormat format =
+      absl::EndsWith(name, ".conflist") ? ConfigFormat::kList : ConfigFormat::kConf;
+  const auto files_of = [this](const std::string& network)
+                            ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return FilesOf(network); };
+  PLIMSOLL_ASSIGN_OR_RETURN(NetworkConfig config, ParseConfig(text, format, files_of));
+  config.file = absl::StrCat(path_, "/", OneLine(name));
+  return config;
+}
+
+absl::StatusOr<std::vector<PluginFile>> ConfigDirectory::FilesOf(const std::string& network) {
+  std::vector<PluginFile> files;
+  const std::string path = absl::StrCat(path_, "/", network);
+  const absl::StatusOr<struct stat> info = host_.Stat(path);
+  if (absl::IsNotFound(info.status()) || (info.ok() && !S_ISDIR(info->st_mode))) return files;
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, host_.Sub(path));
+  AddWatch(directory);  // before the look: a change in between is seen with the next call
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, directory.List("."));
+  size_t bytes = 0;
+  for (const std::string& name : names) {
+    if (!IsPluginFile(name)) continue;
+    const absl::StatusOr<struct stat> file = host_.Stat(absl::StrCat(path, "/", name));
+    if (file.ok() && S_ISDIR(file->st_mode)) continue;
+    absl::StatusOr<std::string> text = ReadRegular(host_, absl::StrCat(path, "/", name));
+    if (!text.ok()) return Annotate(text.status(), absl::StrCat(network, "/", OneLine(name)));
+    bytes += text->size();
+    if (files.size() == kMaxFiles || bytes > kMaxConfigBytes) {
+      return absl::InvalidArgumentError(absl::StrCat(network, "/: more than ", kMaxFiles,
+                                                     " files or ", kMaxConfigBytes, " bytes"));
+    }
+    files.push_back({OneLine(name), *std::move(text)});
+  }
+  return files;
 }
 
 void ConfigDirectory::Take(Found found) {

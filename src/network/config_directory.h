@@ -19,16 +19,18 @@
 
 namespace plimsoll::network {
 
-// The kernel records changes of the directory (inotify), and each call processes them first: a file
-// written before the call is in force, and idle time costs nothing. A directory that is missing, or
-// was replaced, is looked up by name each time. Thread-safe.
+// The kernel records changes (inotify) of the directory and of those below it whose plugins belong
+// to a list. Each call processes them first: a file written before the call is in force, and idle
+// time costs nothing. A directory that is missing, or was replaced, is looked up by name each time.
+// Thread-safe.
 class ConfigDirectory {
  public:
   // `path`: absolute; empty: no directory. `tell`: called when another configuration is in force,
   // or with the reason why none is; may be null.
   ConfigDirectory(FsRoot host, std::string path, std::function<void(const std::string&)> tell);
 
-  // The first valid one in the order of file names; only .conf, .conflist and .json count.
+  // The first valid one in the order of file names; only .conf, .conflist and .json count. A list's
+  // plugins include those of the directory NAME/ beside it, unless it refuses them.
   // NOT_FOUND: no such file. FAILED_PRECONDITION: all of them are faulty; names the faults.
   absl::StatusOr<std::shared_ptr<const NetworkConfig>> Current();
 
@@ -36,10 +38,17 @@ class ConfigDirectory {
   using Found = absl::StatusOr<std::shared_ptr<const NetworkConfig>>;
 
   void Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // True when the directory changed since the last call, or when that is unknown.
+  // True when a watched directory changed since the last call, or when that is unknown.
   bool HasChanged(const FsRoot& directory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Watches the directory and forgets all others.
   void Watch(const FsRoot& directory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Found Load(const FsRoot& directory) const;
+  void AddWatch(const FsRoot& directory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Found Load(const FsRoot& directory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<NetworkConfig> LoadFile(const std::string& name)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The files `network`/*.conf, in the order of their names.
+  absl::StatusOr<std::vector<PluginFile>> FilesOf(const std::string& network)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Take(Found found) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const FsRoot host_;

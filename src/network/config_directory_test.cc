@@ -125,6 +125,117 @@ TEST_F(ConfigDirectoryTest, WithoutADescriptorItSaysSoAndGoesOnAfterwards) {
   EXPECT_EQ(Current(), "a");
 }
 
+// CNI specification 1.1.0, section 1: plugins of a list in a directory of the network's name.
+class PluginsBesideTest : public ConfigDirectoryTest {
+ protected:
+  PluginsBesideTest() { MakeDirectory("conf/pods"); }
+  void MakeDirectory(const std::string& path) {
+    EXPECT_TRUE(files_.root().MakeDirs(path, 0755).ok());
+  }
+  void WriteList(const std::string& rest) {
+    files_.WriteConfig("10.conflist", R"({"cniVersion": "1.1.0", "name": "pods")" + rest + "}");
+  }
+  // The types in force; otherwise the error.
+  std::vector<std::string> Types() {
+    const auto current = directory_.Current();
+    if (!current.ok()) return {current.status().ToString()};
+    std::vector<std::string> types;
+    for (const PluginConfig& plugin : (*current)->plugins) types.push_back(plugin.type);
+    return types;
+  }
+};
+
+TEST_F(PluginsBesideTest, FollowTheListInTheOrderOfTheirNames) {
+  files_.WriteConfig("pods/20.conf", R"({"type": "third", "capabilities": {"dns": true}})");
+  files_.WriteConfig("pods/10.conf", R"({"type": "second", "mtu": 1400})");
+  files_.WriteConfig("pods/10.json", R"({"type": "json"})");
+  files_.WriteConfig("pods/.05.conf", R"({"type": "hidden"})");
+  MakeDirectory("conf/pods/05.conf");
+  WriteList(R"(, "plugins": [{"type": "first"}])");
+  EXPECT_THAT(Types(), ElementsAre("first", "second", "third"));
+  const NetworkConfig config = **directory_.Current();
+  EXPECT_THAT(config.plugins[1].json, HasSubstr(R"("mtu":1400)"));
+  EXPECT_THAT(config.plugins[2].capabilities, ElementsAre("dns"));
+  // The record has them all.
+  EXPECT_EQ(ParseConfig(ToJson(config), ConfigFormat::kList)->plugins.size(), 3u);
+}
+
+TEST_F(PluginsBesideTest, AreEnoughWithoutAnyInTheList) {
+  WriteList("");
+  EXPECT_THAT(Types(), ElementsAre(HasSubstr(
+                           "10.conflist: plugins: at least one is needed, in the list or as "
+                           "pods/*.conf")));
+  files_.WriteConfig("pods/10.conf", R"({"type": "only"})");
+  EXPECT_THAT(Types(), ElementsAre("only"));
+}
+
+TEST_F(PluginsBesideTest, AListMayRefuseThem) {
+  files_.WriteConfig("pods/10.conf", "{");
+  WriteList(R"(, "loadOnlyInlinedPlugins": true, "plugins": [{"type": "first"}])");
+  EXPECT_THAT(Types(), ElementsAre("first"));
+  WriteList(R"(, "loadOnlyInlinedPlugins": true)");
+  EXPECT_THAT(Types(), ElementsAre(HasSubstr("plugins: at least one is needed, in the list")));
+}
+
+TEST_F(PluginsBesideTest, AreNotOfAFileWithOnePlugin) {
+  files_.WriteConfig("pods/10.conf", R"({"type": "second"})");
+  files_.WriteConfig("10.conf", Conf("pods"));
+  EXPECT_THAT(Types(), ElementsAre("x"));
+}
+
+TEST_F(PluginsBesideTest, AreInForceAtOnce) {
+  const std::string away = files_.path() + "/away";
+  const std::string beside = files_.conf() + "/pods";
+  WriteList(R"(, "plugins": [{"type": "first"}])");
+  EXPECT_THAT(Types(), ElementsAre("first"));
+  files_.WriteConfig("pods/10.conf", R"({"type": "second"})");
+  EXPECT_THAT(Types(), ElementsAre("first", "second"));
+  ASSERT_TRUE(files_.root().Write("conf/pods/10.conf", R"({"type": "other"})").ok());
+  EXPECT_THAT(Types(), ElementsAre("first", "other"));
+  ASSERT_EQ(rename(beside.c_str(), away.c_str()), 0);
+  EXPECT_THAT(Types(), ElementsAre("first"));
+  MakeDirectory("conf/pods");
+  EXPECT_THAT(Types(), ElementsAre("first"));
+  files_.WriteConfig("pods/30.conf", R"({"type": "new"})");
+  EXPECT_THAT(Types(), ElementsAre("first", "new"));
+  ASSERT_TRUE(files_.root().RemoveFile("conf/pods/30.conf").ok());
+  EXPECT_THAT(Types(), ElementsAre("first"));
+}
+
+TEST_F(PluginsBesideTest, AMistakeInOneMakesTheListInvalid) {
+  WriteList(R"(, "plugins": [{"type": "first"}])");
+  files_.WriteConfig("20.conf", Conf("next"));
+  for (const char* wrong : {"{", "[]", "{}", R"({"type": "../x"})"}) {
+    files_.WriteConfig("pods/10.conf", wrong);
+    EXPECT_EQ(Current(), "next") << wrong;
+  }
+  ASSERT_TRUE(files_.root().RemoveFile("conf/20.conf").ok());
+  EXPECT_THAT(Current(), HasSubstr("10.conflist: pods/10.conf: type: "));
+  ASSERT_TRUE(files_.root().RemoveFile("conf/pods/10.conf").ok());
+  ASSERT_EQ(mkfifo((files_.conf() + "/pods/10.conf").c_str(), 0600), 0);
+  EXPECT_THAT(Current(), HasSubstr("pods/10.conf: is no regular file"));
+}
+
+TEST_F(PluginsBesideTest, AreCountedWithThoseOfTheList) {
+  WriteList(R"(, "plugins": [{"type": "first"}])");
+  for (int i = 0; i < 31; ++i) {
+    files_.WriteConfig(absl::StrCat("pods/", 10 + i, ".conf"), R"({"type": "x"})");
+  }
+  EXPECT_EQ(Types().size(), 32u);
+  files_.WriteConfig("pods/90.conf", R"({"type": "x"})");
+  EXPECT_THAT(Current(), HasSubstr("plugins: 1 here and 32 in pods/, more than 32"));
+  const std::string large = absl::StrCat(R"({"type": "x", "a": ")", std::string(60000, 'a'), "\"}");
+  for (int i = 0; i < 20; ++i) files_.WriteConfig(absl::StrCat("pods/", 10 + i, ".conf"), large);
+  EXPECT_THAT(Current(), HasSubstr("pods/: more than 100 files or 1048576 bytes"));
+}
+
+TEST_F(PluginsBesideTest, AFileOfTheNetworksNameIsNoDirectory) {
+  ASSERT_TRUE(files_.root().RemoveTree("conf/pods").ok());
+  files_.WriteConfig("pods", "");
+  WriteList(R"(, "plugins": [{"type": "first"}])");
+  EXPECT_THAT(Types(), ElementsAre("first"));
+}
+
 TEST(NoConfigDirectoryTest, WithoutAPathThereIsNone) {
   ConfigDirectory directory(*FsRoot::Open("/"), "", nullptr);
   EXPECT_TRUE(absl::IsNotFound(directory.Current().status()));

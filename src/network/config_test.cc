@@ -56,6 +56,28 @@ TEST(NetworkConfigTest, OfManyVersionsTheHighestKnownCounts) {
   EXPECT_EQ(config->version, Version::k110);
 }
 
+// Version 0.4.0 has strings.
+TEST(NetworkConfigTest, SwitchesMayBeStrings) {
+  const auto config = ParseConfig(
+      R"({"cniVersion": "0.4.0", "name": "n", "disableCheck": "True", "disableGC": "false",
+          "plugins": [{"type": "x"}]})",
+      ConfigFormat::kList);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_TRUE(config->disable_check);
+  EXPECT_FALSE(config->disable_gc);
+}
+
+// What no record could hold.
+TEST(NetworkConfigTest, ALargeListIsMeasuredAsItIsRecorded) {
+  const auto parse = [](size_t bytes) {
+    std::string text = R"({"cniVersion":"1.0.0","name":"n","plugins":[{"type":"x","a":""}]})";
+    text.insert(text.size() - 4, std::string(bytes - text.size(), 'a'));
+    return ParseConfig(text, ConfigFormat::kList).status();
+  };
+  EXPECT_TRUE(parse(kMaxConfigBytes - 100).ok());
+  EXPECT_THAT(parse(kMaxConfigBytes).message(), HasSubstr("with all plugins larger than"));
+}
+
 struct Refused {
   ConfigFormat format;
   const char* text;
@@ -83,6 +105,10 @@ TEST(NetworkConfigTest, WhatIsWrongIsSaid) {
                 R"({"cniVersion": "1.0.0", "name": "n", "type": "x", "capabilities": {"a": 1}})",
                 "capabilities.a"},
         Refused{kList, R"({"cniVersion": "1.0.0", "name": "n"})", "at least one"},
+        Refused{kList, R"({"cniVersion": "1.0.0", "name": "n", "loadOnlyInlinedPlugins": 1})",
+                "loadOnlyInlinedPlugins: expected true or false, found number"},
+        Refused{kList, R"({"cniVersion": "1.0.0", "name": "n", "disableCheck": "no"})",
+                "disableCheck: expected true or false, found \"no\""},
         Refused{kList, R"({"cniVersion": "1.0.0", "name": "n", "plugins": [7]})",
                 "expected objects"},
         Refused{kList, R"({"cniVersion": "1.0.0", "name": "n", "plugins": [{}]})",

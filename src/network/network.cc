@@ -22,9 +22,8 @@ namespace {
 
 constexpr char kInterface[] = "eth0";
 constexpr size_t kMaxCidrs = 16;
-// A client's status call waits no longer, and asks plugins no more often.
+// A client's status call waits no longer.
 constexpr absl::Duration kStatusTimeout = absl::Seconds(5);
-constexpr absl::Duration kStatusAge = absl::Seconds(5);
 
 absl::Status NotReady(const absl::Status& why) {
   return absl::FailedPreconditionError(absl::StrCat("NetworkPluginNotReady: ", why.message()));
@@ -62,7 +61,8 @@ Network::Network(Options options, std::string boot_id, FsRoot records)
       boot_id_(std::move(boot_id)),
       plugins_(options_.host, options_.plugin_directories, options_.plugin_timeout, options_.tell),
       store_(std::move(records)),
-      directory_(options_.host, options_.config_directory, options_.tell) {}
+      directory_(options_.host, options_.config_directory, options_.tell),
+      status_(MonotonicNow, options_.tell) {}
 
 absl::StatusOr<std::unique_ptr<Network>> Network::Open(Options options) {
   PLIMSOLL_RETURN_IF_ERROR(options.state.MakeDirs(kRecordDirectory));
@@ -110,33 +110,15 @@ absl::StatusOr<std::shared_ptr<const NetworkConfig>> Network::Usable() {
 absl::Status Network::Ready() {
   const auto config = Usable();
   if (absl::IsNotFound(config.status())) {
-    return NotReady(absl::NotFoundError(
-        absl::StrCat("no CNI network (", config.status().message(),
-                     "): pods have the host's network, or one with loopback alone")));
+    return NotReady(
+        absl::NotFoundError(absl::StrCat("no CNI network: ", config.status().message())));
   }
   if (!config.ok()) return NotReady(config.status());
   if (!HasStatus((*config)->version)) return absl::OkStatus();
-  const absl::Status status = AskStatus(**config);
+  const absl::Status status = status_.Of(ToJson(**config), [&] {
+    return AskStatus(plugins_, **config, MonotonicNow() + kStatusTimeout);
+  });
   return status.ok() ? status : NotReady(status);
-}
-
-absl::Status Network::AskStatus(const NetworkConfig& config) {
-  const std::string asked_of = ToJson(config);
-  {
-    absl::MutexLock lock(&mutex_);
-    const bool same = asked_of == status_.config;
-    // Only one caller waits for plugins; the others get the last answer.
-    if (same && (status_.is_asking || MonotonicNow() - status_.asked < kStatusAge)) {
-      return status_.answer;
-    }
-    if (status_.is_asking)
-      return absl::UnavailableError("plugins are being asked for their status");
-    status_.is_asking = true;
-  }
-  const absl::Status answer = network::AskStatus(plugins_, config, MonotonicNow() + kStatusTimeout);
-  absl::MutexLock lock(&mutex_);
-  status_ = {.is_asking = false, .asked = MonotonicNow(), .config = asked_of, .answer = answer};
-  return answer;
 }
 
 absl::StatusOr<Added> Network::Add(const Attachment& attachment) {

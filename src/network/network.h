@@ -22,6 +22,7 @@
 #include "base/fs_root.h"
 #include "network/attachment.h"
 #include "network/config_directory.h"
+#include "network/plugin_status.h"
 #include "network/plugins.h"
 #include "network/record_store.h"
 #include "network/turns.h"
@@ -61,7 +62,7 @@ class Network {
   static absl::StatusOr<std::unique_ptr<Network>> Open(Options options);
 
   // OK when a pod would get a network now, else FAILED_PRECONDITION "<Reason>: <why>". Asks plugins
-  // of version 1.1.0 for their status, at most every few seconds, and waits some seconds at most.
+  // of version 1.1.0 for their status (PluginStatus has the grace), and waits some seconds at most.
   absl::Status Ready();
 
   // Attaches a pod to the network in force, and records that before the first plugin runs. After a
@@ -95,7 +96,6 @@ class Network {
   absl::Status Load();
   // ConfigDirectory::Current; an unusable optional network is NOT_FOUND too.
   absl::StatusOr<std::shared_ptr<const NetworkConfig>> Usable();
-  absl::Status AskStatus(const NetworkConfig& config);
 
   const Options options_;
   const std::string boot_id_;
@@ -103,19 +103,12 @@ class Network {
   RecordStore store_;
   ConfigDirectory directory_;
   Turns turns_;
+  PluginStatus status_;
 
   mutable absl::Mutex mutex_;
   // An error: the record could not be read.
   std::map<std::string, absl::StatusOr<Record>> records_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> pod_cidrs_ ABSL_GUARDED_BY(mutex_);
-  // The plugins' last answer to STATUS.
-  struct LastStatus {
-    bool is_asking = false;  // one call waits for the next answer
-    absl::Time asked = absl::InfinitePast();
-    std::string config;  // that it is of
-    absl::Status answer;
-  };
-  LastStatus status_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace plimsoll::network

@@ -478,6 +478,35 @@ TEST_F(NetworkTest, StatusOfThePluginsIsAskedFrom11On) {
               AllOf(StartsWith("NetworkPluginNotReady: "), HasSubstr("no addresses left")));
 }
 
+TEST_F(NetworkTest, OneStatusThatFailsLeavesTheNetworkReady) {
+  WriteChain("1.1.0");
+  EXPECT_TRUE(network_->Ready().ok());
+  scripts_.Write("second", R"(echo '{"code": 50, "msg": "no addresses left"}'; exit 1)");
+  absl::SleepFor(kStatusAge);
+  EXPECT_TRUE(network_->Ready().ok()) << network_->Ready();
+  EXPECT_THAT(scripts_.calls(),
+              ElementsAre("STATUS first", "STATUS second", "STATUS first", "STATUS second"));
+}
+
+TEST_F(NetworkTest, APluginBesideTheListIsPartOfTheChain) {
+  WriteChain("1.1.0");
+  ASSERT_TRUE(scripts_.root().MakeDirs("conf/pods", 0755).ok());
+  scripts_.WriteConfig("pods/mesh.conf", R"({"type": "third", "mesh": 1})");
+  EXPECT_THAT(std::string(network_->Ready().message()), HasSubstr("plugin third: no such program"));
+  scripts_.WriteGood("third", kResult);
+  ASSERT_TRUE(network_->Add(Pod()).ok());
+  const Json input = scripts_.InputOf("third", "ADD");
+  EXPECT_EQ(input["name"], "pods");
+  EXPECT_EQ(input["cniVersion"], "1.1.0");
+  EXPECT_EQ(input["mesh"], 1);
+  EXPECT_TRUE(input.contains("prevResult"));
+  // DEL goes by the record.
+  ASSERT_TRUE(scripts_.root().RemoveTree("conf/pods").ok());
+  Open();
+  ASSERT_TRUE(network_->Delete(id_).ok());
+  EXPECT_EQ(scripts_.InputOf("third", "DEL")["mesh"], 1);
+}
+
 TEST_F(NetworkTest, GarbageCollectionNamesWhatIsInUse) {
   WriteChain("1.0.0");
   ASSERT_TRUE(network_->Add(Pod()).ok());

@@ -35,6 +35,9 @@ class Observer {
                          absl::Duration /*delay*/) {}
   // The daemon was lost during a restart. The next attempt is after the delay.
   virtual void OnRestartLost(const std::string& /*container*/, absl::Duration /*delay*/) {}
+  // The pod's own network has loopback alone, because of `fault` (NetworkFault). Before the first
+  // container starts.
+  virtual void OnLoopbackAlone(absl::string_view /*fault*/) {}
   // The daemon warned about this pod. Each warning comes once.
   virtual void OnWarning(absl::string_view /*message*/) {}
 

@@ -1,7 +1,6 @@
 #include "pod_runner/runner.h"
 
 #include <algorithm>
-#include <atomic>
 #include <string>
 #include <thread>
 #include <utility>
@@ -23,10 +22,6 @@ constexpr absl::Duration kQuietStop = absl::Seconds(1);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 // A container that ran this long starts over with the shortest delay (kubelet: twice the longest).
 constexpr absl::Duration kForgetRestartsAfter = absl::Minutes(10);
-
-// Left for the stop signal by a preStop hook that took all of the grace period (kubelet:
-// minimumGracePeriodInSeconds).
-constexpr int64_t kLeastGraceSeconds = 2;
 
 }  // namespace
 
@@ -133,6 +128,10 @@ absl::Status Runner::Start() {
   outcome_.namesake = maker_.namesake();
   PLIMSOLL_ASSIGN_OR_RETURN(outcome_.sandbox_id, std::move(id));
   if (outcome_.sandbox_id.empty()) return absl::OkStatus();
+  const bool may_lack_network = !options_.network_fault.empty();
+  if (may_lack_network && HasLoopbackAlone(client_, pod_, outcome_.sandbox_id)) {
+    observer_.OnLoopbackAlone(options_.network_fault);
+  }
   if (NeedsPodIps(pod_)) {
     PLIMSOLL_RETURN_IF_ERROR(maker_.AddAddresses(outcome_.sandbox_id));
     PLIMSOLL_ASSIGN_OR_RETURN(PodConfigs again, ToCri(pod_, maker_.context()));
@@ -354,73 +353,84 @@ void Runner::TellWarnings() {
   client_.own().ListEvents(look_.event, /*follow=*/false, tell).IgnoreError();
 }
 
-void Runner::TellSlowStop(const std::vector<Member*>& members) {
-  std::vector<std::string> names;
-  for (const Member* member : members) {
-    if (member->running) names.push_back(outcome(*member).name);
-  }
-  observer_.OnSlowStop(names, pod_.grace_period_s);
-}
-
-absl::Status Runner::StopMember(const Member& member, const std::function<bool()>& killed,
-                                std::string& warning) {
-  const std::optional<Action>& hook = manifest(member).lifecycle.pre_stop;
-  int64_t grace_s = pod_.grace_period_s;
-  if (hook && grace_s > 0) {
-    const absl::Time begin = absl::Now();
-    const absl::Status failed =
-        RunHook(client_, {member.id, outcome_.sandbox_id}, *hook, grace_s, killed);
-    if (!failed.ok() && !killed()) {
-      warning = absl::StrCat("container ", manifest(member).name, ": preStop: ", failed.message());
+std::vector<Runner::Stop> Runner::Stops() {
+  std::vector<Stop> stops;
+  size_t rank = 0;
+  for (auto it = members_.rbegin(); it != members_.rend(); ++it) {
+    if (!it->running) continue;
+    Stop& stop = stops.emplace_back();
+    stop.member = &*it;
+    switch (manifest(*it).role) {
+      case Role::kContainer:
+        stop.rank = 0;
+        break;
+      case Role::kSidecar:
+        stop.rank = ++rank;
+        break;
+      case Role::kInit:
+        break;
     }
-    grace_s = killed() ? 0
-                       : std::max(kLeastGraceSeconds,
-                                  grace_s - absl::ToInt64Seconds(absl::Now() - begin));
   }
-  return client_.StopContainer(member.id, grace_s);
+  return stops;
 }
 
-// Stops all in parallel, each with the pod's grace period. A second interrupt ends the grace
-// period: the daemon lets a shorter stop overtake a longer one.
-absl::Status Runner::StopMembers(const std::vector<Member*>& members) {
-  std::vector<absl::Status> results(members.size());
-  std::vector<std::string> warnings(members.size());
-  std::vector<std::thread> threads;
-  std::atomic<size_t> left = 0;
-  std::atomic<bool> killed = false;
-  for (size_t i = 0; i < members.size(); ++i) {
-    if (!members[i]->running) continue;
-    ++left;
-    threads.emplace_back([&, i] {
-      results[i] = StopMember(
-          *members[i], [&killed] { return killed.load(); }, warnings[i]);
-      --left;
-    });
+void Runner::StopInTurn(Stop& stop, StopTurns& turns, SlowStops& slow) {
+  const std::string& id = stop.member->id;
+  const ContainerManifest& container = manifest(*stop.member);
+  const std::optional<Action>& hook = container.lifecycle.pre_stop;
+  if (hook && turns.left_s() > 0) {
+    const auto killed = [&turns] { return turns.left_s() == 0; };
+    const absl::Status failed =
+        RunHook(client_, {id, outcome_.sandbox_id}, *hook, turns.left_s(), killed);
+    if (!failed.ok() && !killed()) {
+      stop.warning = absl::StrCat("container ", container.name, ": preStop: ", failed.message());
+    }
   }
+  if (stop.rank) turns.Await(*stop.rank);
+  slow.Begin(container.name);
+  stop.status = client_.StopContainer(id, turns.left_s());
+  slow.End(container.name);
+  if (stop.rank) turns.End(*stop.rank);
+}
+
+void Runner::AwaitStops(const std::vector<Stop>& stops, StopTurns& turns, SlowStops& slow) {
   // An interrupt during the stop kills. If an interrupt began the stop, the second one does.
   const int kills_at = outcome_.interrupted ? 2 : 1;
-  bool told = outcome_.interrupted;  // by OnStop
-  const absl::Time begin = absl::Now();
-  while (left > 0) {
-    if (!told && absl::Now() - begin > kQuietStop) {
-      told = true;
-      TellSlowStop(members);
-    }
+  bool killed = false;
+  while (slow.left() > 0) {
+    const std::vector<std::string> names = slow.Take(kQuietStop);
+    // OnStop has told of them where an interrupt began the stop.
+    if (!names.empty() && !outcome_.interrupted) observer_.OnSlowStop(names, pod_.grace_period_s);
     if (!killed && options_.interrupts && options_.interrupts() >= kills_at) {
       killed = true;
       observer_.OnKill();
-      for (Member* member : members) {
-        if (member->running) client_.StopContainer(member->id, 0).IgnoreError();
-      }
+      turns.Hasten(0);
+      // The daemon lets a shorter stop overtake a longer one.
+      for (const Stop& stop : stops) client_.StopContainer(stop.member->id, 0).IgnoreError();
     }
     absl::SleepFor(kPollInterval);
   }
-  for (std::thread& thread : threads) thread.join();
-  for (const std::string& warning : warnings) {
-    if (!warning.empty()) observer_.OnWarning(warning);
+}
+
+// As kubelet does with KEP-753: all preStop hooks run at once. Then ordinary and init containers
+// get the stop signal, and sidecars once the ordinary ones have ended, the last one first.
+absl::Status Runner::StopMembers() {
+  std::vector<Stop> stops = Stops();
+  std::vector<size_t> ranks;
+  for (const Stop& stop : stops) {
+    if (stop.rank) ranks.push_back(*stop.rank);
   }
+  StopTurns turns(pod_.grace_period_s, ranks);
+  SlowStops slow(stops.size());
+  std::vector<std::thread> threads;
+  for (Stop& stop : stops) threads.emplace_back([&] { StopInTurn(stop, turns, slow); });
+  AwaitStops(stops, turns, slow);
+  for (std::thread& thread : threads) thread.join();
   absl::Status status;
-  for (absl::Status& result : results) status = FirstError(std::move(status), std::move(result));
+  for (Stop& stop : stops) {
+    if (!stop.warning.empty()) observer_.OnWarning(stop.warning);
+    status = FirstError(std::move(status), std::move(stop.status));
+  }
   return status;
 }
 
@@ -432,16 +442,9 @@ absl::Status Runner::TearDown() {
   if (outcome_.interrupted && !client_.abandoned()) {
     observer_.OnStop(pod_.grace_period_s);
   }
-  // No restarts from here on. Sidecars stop last, in the reverse order of their starts.
+  // No restarts from here on.
   for (Member& member : members_) member.restart_at = absl::InfiniteFuture();
-  std::vector<Member*> ordinary;
-  for (Member& member : members_) {
-    if (manifest(member).role != Role::kSidecar) ordinary.push_back(&member);
-  }
-  also(StopMembers(ordinary));
-  for (auto it = members_.rbegin(); it != members_.rend(); ++it) {
-    if (manifest(*it).role == Role::kSidecar) also(StopMembers({&*it}));
-  }
+  also(StopMembers());
   for (Member& member : members_) {
     if (!member.running) continue;
     const auto last = client_.ContainerStatus(member.id);

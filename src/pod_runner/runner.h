@@ -18,6 +18,8 @@
 #include "pod_runner/manifest.h"
 #include "pod_runner/observer.h"
 #include "pod_runner/sandbox_maker.h"
+#include "pod_runner/slow_stops.h"
+#include "pod_runner/stop_turns.h"
 
 namespace plimsoll::pod {
 
@@ -39,6 +41,7 @@ struct RunnerOptions {
   const Objects* objects = nullptr;
   std::map<std::string, std::string> image_ids;  // of image volumes (see PodContext)
   SeccompRules seccomp;
+  std::string network_fault;        // NetworkFault, before the pod
   std::function<int()> interrupts;  // the interrupts so far; 1: stop, 2: kill
   // Wakes the Runner when containers end; null: it polls the daemon.
   const EventWatch* events = nullptr;
@@ -97,6 +100,13 @@ class Runner {
     int recent_restarts = 0;
     absl::Time restart_at = absl::InfiniteFuture();
   };
+  struct Stop {
+    const Member* member = nullptr;
+    // See StopTurns. An init container has none: it waits for nobody, and nobody for it.
+    std::optional<size_t> rank;
+    absl::Status status;
+    std::string warning;  // the hook's failure
+  };
   // The last look at the daemon.
   struct Look {
     uint64_t news = 0;                       // options_.events->news()
@@ -115,10 +125,6 @@ class Runner {
   absl::Status AfterFailedStart(Member& member, const absl::Status& failure);
   // Runs the hook after the start. A failure ends the container, as under kubelet.
   absl::Status RunPostStart(Member& member);
-  // Runs the hook before the stop, within the grace period; both take at most that. `warning` has
-  // the hook's failure. Called from a thread of its own.
-  absl::Status StopMember(const Member& member, const std::function<bool()>& killed,
-                          std::string& warning);
   absl::Status Supervise();
   // A container may have ended since the last look.
   bool LookIsDue();
@@ -130,9 +136,15 @@ class Runner {
   // After a start without an answer: removes a container that came of it, so that the start can be
   // tried again. False: no daemon came back.
   absl::StatusOr<bool> ForgetLostStart(Member& member);
-  void TellSlowStop(const std::vector<Member*>& members);
   void TellWarnings();
-  absl::Status StopMembers(const std::vector<Member*>& members);
+  // In the order of ranks.
+  std::vector<Stop> Stops();
+  // Runs the hook before the stop, and stops the container in its turn. Called from a thread of its
+  // own.
+  void StopInTurn(Stop& stop, StopTurns& turns, SlowStops& slow);
+  // Tells of slow stops, and kills after another interrupt.
+  void AwaitStops(const std::vector<Stop>& stops, StopTurns& turns, SlowStops& slow);
+  absl::Status StopMembers();
   absl::Status TearDown();
   bool Interrupted();
   bool PastDeadline();

@@ -2,8 +2,10 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
 #include "base/dir_for_test.h"
 #include "cri/runtime/v1/api.grpc.pb.h"
 #include "gmock/gmock.h"
@@ -90,6 +94,11 @@ class BusyDaemon : public cri::RuntimeService::Service, public node::NodeService
                                 cri::RemovePodSandboxResponse*) override {
     return grpc::Status::OK;
   }
+  grpc::Status PodSandboxStatus(grpc::ServerContext*, const cri::PodSandboxStatusRequest*,
+                                cri::PodSandboxStatusResponse* response) override {
+    response->mutable_status()->mutable_network()->set_ip(ip);
+    return grpc::Status::OK;
+  }
   grpc::Status CreateContainer(grpc::ServerContext*, const cri::CreateContainerRequest* request,
                                cri::CreateContainerResponse* response) override {
     const std::string& profile =
@@ -129,8 +138,98 @@ class BusyDaemon : public cri::RuntimeService::Service, public node::NodeService
     return grpc::Status::OK;
   }
 
+  std::string ip;  // the pod's
+
  private:
   std::atomic<bool> has_exited_ = false;
+};
+
+// A daemon with a container that takes its time to stop: until it is killed, or for a moment.
+class StoppingDaemon : public cri::RuntimeService::Service, public node::NodeService::Service {
+ public:
+  StoppingDaemon(std::string slow, bool is_deaf) : slow_(std::move(slow)), is_deaf_(is_deaf) {}
+
+  grpc::Status RunPodSandbox(grpc::ServerContext*, const cri::RunPodSandboxRequest*,
+                             cri::RunPodSandboxResponse* response) override {
+    response->set_pod_sandbox_id("0123456789ab");
+    return grpc::Status::OK;
+  }
+  grpc::Status ListPodSandbox(grpc::ServerContext*, const cri::ListPodSandboxRequest*,
+                              cri::ListPodSandboxResponse*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status StopPodSandbox(grpc::ServerContext*, const cri::StopPodSandboxRequest*,
+                              cri::StopPodSandboxResponse*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status RemovePodSandbox(grpc::ServerContext*, const cri::RemovePodSandboxRequest*,
+                                cri::RemovePodSandboxResponse*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status CreateContainer(grpc::ServerContext*, const cri::CreateContainerRequest* request,
+                               cri::CreateContainerResponse* response) override {
+    response->set_container_id(request->config().metadata().name());
+    return grpc::Status::OK;
+  }
+  grpc::Status StartContainer(grpc::ServerContext*, const cri::StartContainerRequest* request,
+                              cri::StartContainerResponse*) override {
+    Note(request->container_id() + " runs");
+    return grpc::Status::OK;
+  }
+  grpc::Status ListContainers(grpc::ServerContext*, const cri::ListContainersRequest*,
+                              cri::ListContainersResponse* response) override {
+    for (const char* id : {"side", "init", "main"}) {
+      cri::Container* container = response->add_containers();
+      container->set_id(id);
+      container->set_state(cri::CONTAINER_RUNNING);
+    }
+    return grpc::Status::OK;
+  }
+  grpc::Status ContainerStatus(grpc::ServerContext*, const cri::ContainerStatusRequest* request,
+                               cri::ContainerStatusResponse* response) override {
+    response->mutable_status()->set_id(request->container_id());
+    response->mutable_status()->set_state(cri::CONTAINER_RUNNING);
+    return grpc::Status::OK;
+  }
+  grpc::Status StopContainer(grpc::ServerContext*, const cri::StopContainerRequest* request,
+                             cri::StopContainerResponse*) override {
+    const std::string& id = request->container_id();
+    if (request->timeout() == 0) {
+      if (id == slow_ && !killed_.HasBeenNotified()) killed_.Notify();
+      return grpc::Status::OK;
+    }
+    Note(id + " stops");
+    if (id == slow_) {
+      killed_.WaitForNotificationWithTimeout(is_deaf_ ? absl::Seconds(60)
+                                                      : absl::Milliseconds(100));
+    }
+    Note(id + " has ended");
+    return grpc::Status::OK;
+  }
+  grpc::Status DaemonStatus(grpc::ServerContext*, const node::DaemonStatusRequest*,
+                            node::DaemonStatusResponse*) override {
+    return grpc::Status::OK;
+  }
+
+  // The place of the event among all; nullopt: it hasn't happened.
+  std::optional<size_t> At(const std::string& event) {
+    absl::MutexLock lock(&mutex_);
+    const auto at = std::find(events_.begin(), events_.end(), event);
+    if (at == events_.end()) return std::nullopt;
+    return static_cast<size_t>(at - events_.begin());
+  }
+
+ private:
+  void Note(const std::string& event) {
+    absl::MutexLock lock(&mutex_);
+    events_.push_back(event);
+  }
+
+  const std::string slow_;
+  const bool is_deaf_;
+  absl::Notification killed_;
+  absl::Mutex mutex_;
+  std::vector<std::string> events_ ABSL_GUARDED_BY(mutex_);
 };
 
 // The observer's calls, in order.
@@ -148,6 +247,9 @@ class Told : public Observer {
   void OnStartRefused(const std::string& container, absl::string_view message) override {
     words.push_back(absl::StrCat("start of ", container, " refused: ", message));
   }
+  void OnLoopbackAlone(absl::string_view fault) override {
+    words.push_back(absl::StrCat("loopback alone: ", fault));
+  }
   void OnMayBeLeft() override { words.emplace_back("may be left"); }
 
   std::vector<std::string> words;
@@ -158,6 +260,7 @@ class RunnerTest : public ::testing::Test {
   void Serve(Fate fate) { Serve(std::make_unique<LosingDaemon>(fate)); }
   template <typename Daemon>
   void Serve(std::unique_ptr<Daemon> daemon) {
+    server_.reset();  // of an earlier call: its end removes the socket
     const std::string socket = dir_.path() + "/socket";
     grpc::ServerBuilder builder;
     builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
@@ -174,17 +277,20 @@ class RunnerTest : public ::testing::Test {
     const FsRoot root = *FsRoot::Open("/");
     const auto pods = ParseManifests(
         "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
-        "spec:\n  restartPolicy: Never\n  containers: [{name: a, image: busybox" +
-            fields + "}]\n",
+        "spec:\n  restartPolicy: Never\n  hostNetwork: " +
+            host_network_ + "\n  containers: [{name: a, image: busybox" + fields + "}]\n",
         "web.yaml");
     EXPECT_TRUE(pods.ok()) << pods.status();
     if (!pods.ok()) return {};
     RunnerOptions options;
     options.state_directory = dir_.path();
+    options.network_fault = network_fault_;
     return Runner(*client_, told_, root, pods->front(), options).Run();
   }
 
   TestDir dir_;
+  std::string network_fault_;
+  std::string host_network_ = "false";
   std::shared_ptr<void> daemon_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Client> client_;
@@ -228,6 +334,76 @@ TEST_F(RunnerTest, AStartErrorThatComesLateIsTold) {
   const std::string log = absl::StrCat(dir_.path(), "/pods/", outcome.uid, "/logs/a.0.log");
   EXPECT_THAT(told_.words, ElementsAre("plan a", "log of a opens at " + log, "log of a ends",
                                        absl::StrCat("start of a refused: ", BusyDaemon::kWhy)));
+}
+
+TEST_F(RunnerTest, APodWithLoopbackAloneIsToldBeforeItsContainers) {
+  struct Case {
+    const char* fault;
+    const char* ip;
+    const char* host_network;
+    bool is_told;
+  };
+  for (const Case& each : {Case{"no CNI network", "", "false", true},
+                           {"no CNI network", "", "true", false},
+                           // The network came meanwhile, or its plugins only failed STATUS.
+                           {"no CNI network", "10.0.0.1", "false", false},
+                           {"", "", "false", false}}) {
+    auto daemon = std::make_unique<BusyDaemon>();
+    daemon->ip = each.ip;
+    Serve(std::move(daemon));
+    if (HasFatalFailure()) return;
+    told_.words.clear();
+    network_fault_ = each.fault;
+    host_network_ = each.host_network;
+    EXPECT_TRUE(Run().status.ok());
+    ASSERT_GE(told_.words.size(), 2u);
+    EXPECT_EQ(told_.words[1] == "loopback alone: no CNI network", each.is_told)
+        << each.fault << " " << each.ip << " " << each.host_network << ": " << told_.words[1];
+  }
+}
+
+class StoppedRunTest : public RunnerTest {
+ protected:
+  // Runs a pod with a sidecar, an init container where `slow` is one, and a container. Interrupts
+  // it once `slow` runs, and kills it once the sidecar has ended.
+  Outcome RunStopping(const std::string& slow, bool is_deaf) {
+    auto daemon = std::make_unique<StoppingDaemon>(slow, is_deaf);
+    daemon_here_ = daemon.get();
+    Serve(std::move(daemon));
+    if (HasFatalFailure()) return {};
+    const auto pods =
+        ParseManifests(absl::StrCat("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n"
+                                    "  terminationGracePeriodSeconds: 600\n  initContainers:\n"
+                                    "  - {name: side, image: i, restartPolicy: Always}\n",
+                                    slow == "init" ? "  - {name: init, image: i}\n" : "",
+                                    "  containers: [{name: main, image: i}]\n"),
+                       "web.yaml");
+    EXPECT_TRUE(pods.ok()) << pods.status();
+    if (!pods.ok()) return {};
+    RunnerOptions options;
+    options.state_directory = dir_.path();
+    const absl::Time give_up = absl::Now() + absl::Seconds(30);
+    options.interrupts = [&] {
+      if (!daemon_here_->At(slow + " runs")) return 0;
+      return daemon_here_->At("side has ended") || absl::Now() > give_up ? 2 : 1;
+    };
+    return Runner(*client_, told_, *FsRoot::Open("/"), pods->front(), options).Run();
+  }
+  StoppingDaemon* daemon_here_ = nullptr;
+};
+
+TEST_F(StoppedRunTest, ASidecarDoesNotWaitForAnInitContainer) {
+  const Outcome outcome = RunStopping("init", /*is_deaf=*/true);
+  EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+  ASSERT_TRUE(daemon_here_->At("side stops") && daemon_here_->At("init has ended"));
+  EXPECT_LT(*daemon_here_->At("side stops"), *daemon_here_->At("init has ended"));
+}
+
+TEST_F(StoppedRunTest, ASidecarWaitsForAnOrdinaryContainer) {
+  const Outcome outcome = RunStopping("main", /*is_deaf=*/false);
+  EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+  ASSERT_TRUE(daemon_here_->At("side stops") && daemon_here_->At("main has ended"));
+  EXPECT_LT(*daemon_here_->At("main has ended"), *daemon_here_->At("side stops"));
 }
 
 TEST_F(RunnerTest, AMissingSeccompProfileIsToldWithTheRootOfAll) {

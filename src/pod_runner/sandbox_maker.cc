@@ -47,6 +47,20 @@ absl::Status NameIsTaken(const cri::PodSandbox& namesake) {
       namesake.state() == cri::SANDBOX_READY ? "running already" : "there already, stopped"));
 }
 
+std::string NetworkFault(const cri::StatusResponse& status) {
+  for (const cri::RuntimeCondition& condition : status.status().conditions()) {
+    if (condition.type() != "NetworkReady" || condition.status()) continue;
+    return condition.message().empty() ? "the network is not ready" : condition.message();
+  }
+  return "";
+}
+
+bool HasLoopbackAlone(Client& client, const Manifest& pod, const std::string& sandbox_id) {
+  if (pod.host_network) return false;
+  const auto status = client.PodSandboxStatus(sandbox_id);
+  return status.ok() && status->status().network().ip().empty();
+}
+
 SandboxMaker::SandboxMaker(Client& client, const FsRoot& root, const Manifest& pod, Options options)
     : client_(client), root_(root), pod_(pod), options_(std::move(options)), uid_(RandomUid()) {}
 

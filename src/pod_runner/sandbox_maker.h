@@ -27,6 +27,12 @@ absl::StatusOr<std::optional<cri::PodSandbox>> FindNamesake(Client& client,
 // ALREADY_EXISTS: the error of a pod whose name `namesake` has.
 absl::Status NameIsTaken(const cri::PodSandbox& namesake);
 
+// Why the runtime has no network for pods (its condition NetworkReady); empty: it has one.
+std::string NetworkFault(const cri::StatusResponse& status);
+// The pod asked for a network of its own, and got loopback alone. False also if the runtime can't
+// be asked.
+bool HasLoopbackAlone(Client& client, const Manifest& pod, const std::string& sandbox_id);
+
 // Makes one sandbox with a new uid. After a failure it knows whether the daemon may have made the
 // sandbox all the same. Used by one thread.
 class SandboxMaker {

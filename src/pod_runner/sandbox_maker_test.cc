@@ -85,5 +85,20 @@ TEST_F(SandboxMakerTest, IdsAreLetGoWhenALaterStepFails) {
   EXPECT_TRUE(OthersMayChooseIds());
 }
 
+TEST(NetworkFaultTest, IsTheConditionsMessage) {
+  cri::StatusResponse status;
+  EXPECT_EQ(NetworkFault(status), "");
+  cri::RuntimeCondition* const other = status.mutable_status()->add_conditions();
+  other->set_type("RuntimeReady");
+  other->set_message("wrong one");
+  cri::RuntimeCondition* const network = status.mutable_status()->add_conditions();
+  network->set_type("NetworkReady");
+  EXPECT_NE(NetworkFault(status), "");
+  network->set_message("no CNI network");
+  EXPECT_EQ(NetworkFault(status), "no CNI network");
+  network->set_status(true);
+  EXPECT_EQ(NetworkFault(status), "");
+}
+
 }  // namespace
 }  // namespace plimsoll::pod

@@ -1,14 +1,11 @@
 #include "pod_runner/to_cri.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-
 #include "absl/strings/str_cat.h"
-#include "base/dir_for_test.h"
-#include "pod_runner/dir.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
 #include "pod_runner/env.h"
 #include "pod_runner/pod_level.h"
+#include "pod_runner/to_cri_for_test.h"
 
 namespace plimsoll::pod {
 namespace {
@@ -17,44 +14,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
-
-constexpr char kPod[] = R"yaml(apiVersion: v1
-kind: Pod
-metadata:
-  name: web
-  annotations: {plimsoll.dev/cpuset: "0-1", plimsoll.dev/cpuset.app: "1"}
-spec:
-  volumes: [{name: data, emptyDir: {}}]
-  securityContext: {runAsUser: 1000}
-  initContainers:
-    - {name: init, image: i}
-  containers:
-    - name: app
-      image: app:1
-      command: ["sh", "-c", "echo $(WHO)"]
-      env: [{name: WHO, value: me}]
-      volumeMounts: [{name: data, mountPath: /data, subPath: x, readOnly: true}]
-      resources:
-        requests: {cpu: 100m, memory: 1Gi}
-        limits: {cpu: 500m, memory: 1536Mi}
-      securityContext: {runAsUser: 0, runAsGroup: 5, allowPrivilegeEscalation: false}
-)yaml";
-
-Manifest ParsePod(const std::string& text) {
-  const auto pods = ParseManifests(text, "pod.yaml");
-  EXPECT_TRUE(pods.ok()) << pods.status();
-  return pods.ok() ? pods->front() : Manifest();
-}
-
-PodContext Context() {
-  PodContext context;
-  context.uid = "0000-uid";
-  context.log_directory = "/logs";
-  context.volumes = {{"data", "/host/data"}};
-  context.memory_capacity_bytes = int64_t{4} << 30;
-  context.host_dns = ParseResolvConf("nameserver 10.0.0.1\nsearch local\n");
-  return context;
-}
 
 TEST(PodToCri, APodWeighsAsItsContainersTogether) {
   const auto shares = [](const std::string& containers) {
@@ -83,7 +42,7 @@ spec:
       image: i
       ports: [{name: dns, protocol: UDP, containerPort: 53, hostPort: 5353, hostIP: 127.0.0.1}]
 )yaml");
-  const auto configs = ToCri(pod, Context());
+  const auto configs = ToCri(pod, UsualContext());
   ASSERT_TRUE(configs.ok()) << configs.status();
   const auto& ports = configs->sandbox.port_mappings();
   ASSERT_EQ(ports.size(), 2);
@@ -95,60 +54,27 @@ spec:
 }
 
 TEST(PodToCri, ThePodsQosClassIsSaidWhereTheDaemonHasTheType) {
-  PodContext context = Context();
-  EXPECT_FALSE(ToCri(ParsePod(kPod), context)->sandbox.has_class_resources());
+  PodContext context = UsualContext();
+  EXPECT_FALSE(ToCri(ParsePod(kUsualPod), context)->sandbox.has_class_resources());
   context.pod_class_types = {"blockio", "pod-qos"};
-  const auto configs = ToCri(ParsePod(kPod), context);
+  const auto configs = ToCri(ParsePod(kUsualPod), context);
   ASSERT_TRUE(configs.ok()) << configs.status();
   EXPECT_THAT(configs->sandbox.class_resources().class_(),
               ElementsAre(Pair("pod-qos", "Burstable")));
   EXPECT_FALSE(configs->containers[0].has_class_resources()) << "annotations are theirs";
   // With the message no annotation is read, so it carries their classes.
-  Manifest annotated = ParsePod(kPod);
+  Manifest annotated = ParsePod(kUsualPod);
   annotated.annotations["blockio.class.plimsoll.dev/sandbox"] = "slow";
   EXPECT_THAT(ToCri(annotated, context)->sandbox.class_resources().class_(),
               UnorderedElementsAre(Pair("pod-qos", "Burstable"), Pair("blockio", "slow")));
 }
 
-TEST(PodToCri, SelinuxOptionsAreThePodsOrTheContainers) {
-  const auto configs = ToCri(ParsePod(R"yaml(apiVersion: v1
-kind: Pod
-metadata: {name: web}
-spec:
-  securityContext: {seLinuxOptions: {level: "s0:c1,c2"}}
-  volumes:
-    - {name: own, emptyDir: {}}
-    - {name: data, hostPath: {path: /srv}}
-  containers:
-    - name: a
-      image: i
-      volumeMounts: [{name: own, mountPath: /own}, {name: data, mountPath: /data}]
-    - name: b
-      image: i
-      securityContext: {seLinuxOptions: {user: u, role: r, type: spc_t, level: s0}}
-)yaml"),
-                             [] {
-                               PodContext context = Context();
-                               context.volumes["own"] = "/host/own";
-                               return context;
-                             }());
-  ASSERT_TRUE(configs.ok()) << configs.status();
-  EXPECT_EQ(configs->sandbox.linux().security_context().selinux_options().level(), "s0:c1,c2");
-  ASSERT_EQ(configs->containers.size(), 2);
-  const cri::ContainerConfig& a = configs->containers[0];
-  EXPECT_EQ(a.linux().security_context().selinux_options().level(), "s0:c1,c2");
-  EXPECT_TRUE(a.mounts(0).selinux_relabel());
-  EXPECT_FALSE(a.mounts(1).selinux_relabel()) << "the host's";
-  const auto& own = configs->containers[1].linux().security_context().selinux_options();
-  EXPECT_EQ(own.user() + ":" + own.role() + ":" + own.type() + ":" + own.level(), "u:r:spc_t:s0");
-}
-
 TEST(PodToCri, CdiDevicesAreThoseOfTheAnnotation) {
-  Manifest pod = ParsePod(kPod);
-  EXPECT_EQ(ToCri(pod, Context())->containers[1].cdi_devices_size(), 0);
+  Manifest pod = ParsePod(kUsualPod);
+  EXPECT_EQ(ToCri(pod, UsualContext())->containers[1].cdi_devices_size(), 0);
   pod.annotations["plimsoll.dev/cdi"] = "vendor.com/gpu=0, vendor.com/gpu=1";
   pod.annotations["plimsoll.dev/cdi.app"] = "vendor.com/net=a";
-  const auto configs = ToCri(pod, Context());
+  const auto configs = ToCri(pod, UsualContext());
   ASSERT_TRUE(configs.ok()) << configs.status();
   ASSERT_EQ(configs->containers[0].cdi_devices_size(), 2);
   EXPECT_EQ(configs->containers[0].cdi_devices(0).name(), "vendor.com/gpu=0");
@@ -160,9 +86,9 @@ TEST(PodToCri, CdiDevicesAreThoseOfTheAnnotation) {
 }
 
 TEST(PodToCri, GivenDevicesAreAnnouncedAndMade) {
-  Manifest pod = ParsePod(kPod);
+  Manifest pod = ParsePod(kUsualPod);
   pod.annotations["plimsoll.dev/cdi"] = "vendor.com/net=a";
-  PodContext context = Context();
+  PodContext context = UsualContext();
   context.devices["app"] = {.cdi_names = {"vendor.com/gpu=0"},
                             .nodes = {{"/dev/ttyS0", "/dev/serial", "rw"}}};
   const auto configs = ToCri(pod, context);
@@ -197,7 +123,7 @@ spec:
     env: [{name: MINE, value: manifest}, {name: SEES, value: $(GPU)}]
     volumeMounts: [{name: v, mountPath: /taken}]
 )");
-  PodContext context = Context();
+  PodContext context = UsualContext();
   context.volumes["v"] = "/data";
   context.devices["app"] = {
       .mounts = {{"/usr/lib/gpu", "/gpu", true}, {"/run/gpu", "/taken/", false}},
@@ -224,7 +150,7 @@ spec:
 }
 
 TEST(PodToCri, TranslatesAsKubeletDoes) {
-  const auto configs = ToCri(ParsePod(kPod), Context());
+  const auto configs = ToCri(ParsePod(kUsualPod), UsualContext());
   ASSERT_TRUE(configs.ok()) << configs.status();
   EXPECT_EQ(configs->sandbox.metadata().name(), "web");
   EXPECT_EQ(configs->sandbox.hostname(), "web");
@@ -264,30 +190,11 @@ TEST(PodToCri, TranslatesAsKubeletDoes) {
             cri::ContainerResourceConfig::INIT_CONTAINER);
 }
 
-std::string Replaced(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
-}
-
-TEST(PodToCri, HostNamespacesAndPrivilege) {
-  std::string text = Replaced(kPod, "spec:\n", "spec:\n  hostNetwork: true\n  hostPID: true\n");
-  text = Replaced(text, "allowPrivilegeEscalation: false", "privileged: true");
-  const auto configs = ToCri(ParsePod(text), Context());
-  ASSERT_TRUE(configs.ok()) << configs.status();
-  EXPECT_EQ(configs->sandbox.hostname(), "");
-  EXPECT_TRUE(configs->sandbox.linux().security_context().privileged());
-  const auto& security = configs->containers[1].linux().security_context();
-  EXPECT_EQ(security.namespace_options().network(), cri::NODE);
-  EXPECT_EQ(security.namespace_options().pid(), cri::NODE);
-  EXPECT_EQ(security.masked_paths_size(), 0);
-}
-
 TEST(PodToCri, WithoutTheHostsUsersAPodAndItsVolumesHaveARangeOfIds) {
-  PodContext context = Context();
+  PodContext context = UsualContext();
   context.first_id = 700000;
   const auto configs =
-      ToCri(ParsePod(Replaced(kPod, "spec:\n", "spec:\n  hostUsers: false\n")), context);
+      ToCri(ParsePod(Replaced(kUsualPod, "spec:\n", "spec:\n  hostUsers: false\n")), context);
   ASSERT_TRUE(configs.ok()) << configs.status();
   cri::IDMapping expected;
   expected.set_host_id(700000);
@@ -305,7 +212,7 @@ TEST(PodToCri, WithoutTheHostsUsersAPodAndItsVolumesHaveARangeOfIds) {
   }
   EXPECT_TRUE(is_range(app.mounts(0).uidmappings()));
   EXPECT_TRUE(is_range(app.mounts(0).gidmappings()));
-  const auto without = ToCri(ParsePod(kPod), context);
+  const auto without = ToCri(ParsePod(kUsualPod), context);
   EXPECT_FALSE(
       without->sandbox.linux().security_context().namespace_options().has_userns_options());
   EXPECT_EQ(without->containers[1].mounts(0).uidmappings_size(), 0);
@@ -313,20 +220,21 @@ TEST(PodToCri, WithoutTheHostsUsersAPodAndItsVolumesHaveARangeOfIds) {
 
 TEST(PodToCri, OnePidNamespaceForAllOrOneForEach) {
   const auto pid = [](const std::string& text) {
-    return ToCri(ParsePod(text), Context())
+    return ToCri(ParsePod(text), UsualContext())
         ->containers[1]
         .linux()
         .security_context()
         .namespace_options()
         .pid();
   };
-  EXPECT_EQ(pid(kPod), cri::CONTAINER);
-  EXPECT_EQ(pid(Replaced(kPod, "spec:\n", "spec:\n  shareProcessNamespace: true\n")), cri::POD);
+  EXPECT_EQ(pid(kUsualPod), cri::CONTAINER);
+  EXPECT_EQ(pid(Replaced(kUsualPod, "spec:\n", "spec:\n  shareProcessNamespace: true\n")),
+            cri::POD);
 }
 
 TEST(PodToCri, DnsOnTopOfTheHosts) {
   const auto with = [](const std::string& dns) {
-    return ToCri(ParsePod(Replaced(kPod, "spec:\n", "spec:\n" + dns)), Context())
+    return ToCri(ParsePod(Replaced(kUsualPod, "spec:\n", "spec:\n" + dns)), UsualContext())
         ->sandbox.dns_config();
   };
   const auto added = with("  dnsConfig: {nameservers: [1.1.1.1], searches: [local, x]}\n");
@@ -335,10 +243,10 @@ TEST(PodToCri, DnsOnTopOfTheHosts) {
   const auto alone = with("  dnsPolicy: None\n  dnsConfig: {nameservers: [1.1.1.1]}\n");
   EXPECT_THAT(alone.servers(), ElementsAre("1.1.1.1"));
   EXPECT_THAT(alone.searches(), ElementsAre());
-  PodContext context = Context();
+  PodContext context = UsualContext();
   context.host_dns.options = {"ndots:5", "edns0", "timeout:2"};
   const auto options =
-      ToCri(ParsePod(Replaced(kPod, "spec:\n",
+      ToCri(ParsePod(Replaced(kUsualPod, "spec:\n",
                               "spec:\n  dnsConfig: {options: [{name: ndots, value: \"1\"}, {name: "
                               "edns0}, {name: rotate}]}\n")),
             context)
@@ -348,15 +256,17 @@ TEST(PodToCri, DnsOnTopOfTheHosts) {
 }
 
 TEST(PodToCri, ContradictionsNameTheContainer) {
-  const auto root = ToCri(
-      ParsePod(Replaced(kPod, "{runAsUser: 0,", "{runAsNonRoot: true, runAsUser: 0,")), Context());
+  const auto root =
+      ToCri(ParsePod(Replaced(kUsualPod, "{runAsUser: 0,", "{runAsNonRoot: true, runAsUser: 0,")),
+            UsualContext());
   EXPECT_THAT(std::string(root.status().message()),
               HasSubstr("container app: runAsNonRoot contradicts runAsUser: 0"));
 }
 
 TEST(PodToCri, LongNamesBecomeValidHostnames) {
   const std::string name(80, 'a');
-  const auto configs = ToCri(ParsePod(Replaced(kPod, "name: web", "name: " + name)), Context());
+  const auto configs =
+      ToCri(ParsePod(Replaced(kUsualPod, "name: web", "name: " + name)), UsualContext());
   ASSERT_TRUE(configs.ok()) << configs.status();
   EXPECT_EQ(configs->sandbox.hostname().size(), 63);
 }
@@ -382,7 +292,7 @@ spec:
         - {name: conf, mountPath: /conf}
         - {name: data, mountPath: /data, subPathExpr: $(PART)/z}
 )yaml");
-  PodContext context = Context();
+  PodContext context = UsualContext();
   context.volumes = {{"conf", "/host/conf"}, {"data", "/host/data"}};
   context.image_ids = {{"tools:1", "sha256:7"}};
   context.hosts_file = "/host/hosts";
@@ -454,95 +364,24 @@ TEST(PodToCri, BytesAreForVariables) {
 }
 
 TEST(PodToCri, ASubPathOfAMissingVariableIsRefused) {
-  Manifest pod = ParsePod(kPod);
+  Manifest pod = ParsePod(kUsualPod);
   pod.containers[1].mounts[0].sub_path.clear();
   for (const auto& [expression, message] :
        {std::pair("$(NONE)/x", "there is no variable NONE"),
         std::pair("$(UP)", "must become a relative path without")}) {
     pod.containers[1].mounts[0].sub_path_expr = expression;
     pod.containers[1].env = {{.name = "UP", .value = "../etc"}};
-    EXPECT_THAT(std::string(ToCri(pod, Context()).status().message()), HasSubstr(message));
+    EXPECT_THAT(std::string(ToCri(pod, UsualContext()).status().message()), HasSubstr(message));
   }
-}
-
-// Kubernetes' own from before the fields. Where the kernel has no AppArmor, the runtime refuses the
-// profile of an annotation as it does that of a field.
-TEST(PodToCri, ProfilesOfAnnotationsAreThoseOfFields) {
-  const auto with = [](const std::string& annotations, const std::string& spec,
-                       const std::string& container) {
-    return ParseManifests(
-        absl::StrCat("apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  annotations: {",
-                     annotations, "}\nspec:\n  securityContext: {", spec,
-                     "}\n  containers:\n  - {name: a, image: i, securityContext: {", container,
-                     "}}\n  - {name: b, image: i}\n"),
-        "pod.yaml");
-  };
-  const auto security = [](const absl::StatusOr<std::vector<Manifest>>& pods, int container) {
-    EXPECT_TRUE(pods.ok()) << pods.status();
-    if (!pods.ok()) return cri::LinuxContainerSecurityContext();
-    return ToCri(pods->front(), {})->containers[container].linux().security_context();
-  };
-  const std::string apparmor = "container.apparmor.security.beta.kubernetes.io/a: ";
-  const auto named = with(apparmor + "localhost/mine", "", "");
-  EXPECT_EQ(security(named, 0).apparmor().profile_type(), cri::SecurityProfile::Localhost);
-  EXPECT_EQ(security(named, 0).apparmor().localhost_ref(), "mine");
-  EXPECT_FALSE(security(named, 1).has_apparmor());
-  const auto of_runtime =
-      with(apparmor + "runtime/default", "appArmorProfile: {type: Unconfined}", "");
-  EXPECT_EQ(security(of_runtime, 0).apparmor().profile_type(),
-            cri::SecurityProfile::RuntimeDefault);
-  EXPECT_EQ(security(of_runtime, 1).apparmor().profile_type(), cri::SecurityProfile::Unconfined);
-  const auto seccomp = with(
-      "seccomp.security.alpha.kubernetes.io/pod: docker/default, "
-      "container.seccomp.security.alpha.kubernetes.io/a: localhost/x/a.json",
-      "", "");
-  EXPECT_EQ(security(seccomp, 0).seccomp().localhost_ref(), "/var/lib/kubelet/seccomp/x/a.json");
-  EXPECT_EQ(security(seccomp, 1).seccomp().profile_type(), cri::SecurityProfile::RuntimeDefault);
-  EXPECT_TRUE(with(apparmor + "unconfined", "", "appArmorProfile: {type: Unconfined}").ok());
-  EXPECT_THAT(
-      std::string(with(apparmor + "unconfined", "", "appArmorProfile: {type: RuntimeDefault}")
-                      .status()
-                      .message()),
-      HasSubstr("contradicts its securityContext.appArmorProfile"));
-  EXPECT_THAT(std::string(with("seccomp.security.alpha.kubernetes.io/pod: unconfined",
-                               "seccompProfile: {type: RuntimeDefault}", "")
-                              .status()
-                              .message()),
-              HasSubstr("contradicts spec.securityContext.seccompProfile"));
-}
-
-TEST(PodToCri, SeccompIsAsTheRulesSay) {
-  Manifest pod = ParsePod(kPod);
-  PodContext context = Context();
-  const auto seccomp = [&](size_t index) {
-    return ToCri(pod, context)->containers[index].linux().security_context().seccomp();
-  };
-  const auto has_seccomp = [&](size_t index) {
-    return ToCri(pod, context)->containers[index].linux().security_context().has_seccomp();
-  };
-  EXPECT_FALSE(has_seccomp(0));
-  context.seccomp.runtime_default = true;
-  EXPECT_EQ(seccomp(0).profile_type(), cri::SecurityProfile::RuntimeDefault);
-  pod.containers[0].security.privileged = true;
-  pod.containers[0].security.apparmor = {.type = "Localhost", .localhost_profile = "mine"};
-  EXPECT_FALSE(has_seccomp(0)) << "a privileged container has no filter";
-  EXPECT_EQ(
-      ToCri(pod, context)->containers[0].linux().security_context().apparmor().localhost_ref(),
-      "mine");
-  pod.security.seccomp = {.type = "Unconfined", .localhost_profile = ""};
-  EXPECT_EQ(seccomp(1).profile_type(), cri::SecurityProfile::Unconfined) << "as it is asked for";
-  context.seccomp.profile_root = "/profiles";
-  pod.containers[1].security.seccomp = {.type = "Localhost", .localhost_profile = "a.json"};
-  EXPECT_EQ(seccomp(1).localhost_ref(), "/profiles/a.json");
 }
 
 // kubelet does so since 1.28, on cgroup v2.
 TEST(PodToCri, TheKernelKillsWholeContainersIfAsked) {
-  PodContext context = Context();
-  const auto limits = LimitsToCri(ParsePod(kPod), 0, context);
+  PodContext context = UsualContext();
+  const auto limits = LimitsToCri(ParsePod(kUsualPod), 0, context);
   EXPECT_TRUE(limits->unified().empty());
   context.kills_whole_containers = true;
-  const auto configs = ToCri(ParsePod(kPod), context);
+  const auto configs = ToCri(ParsePod(kUsualPod), context);
   for (const cri::ContainerConfig& each : configs->containers) {
     EXPECT_EQ(each.linux().resources().unified().at("memory.oom.group"), "1");
   }
@@ -550,13 +389,13 @@ TEST(PodToCri, TheKernelKillsWholeContainersIfAsked) {
 }
 
 TEST(PodToCri, AProgramAndItsSubPathsHaveBoundedStrings) {
-  Manifest pod = ParsePod(kPod);
+  Manifest pod = ParsePod(kUsualPod);
   ContainerManifest& app = pod.containers[1];
   app.env = {{.name = "K", .value = std::string(1000, 'x')}};
   std::string many;
   for (int i = 0; i < 132; ++i) many += "$(K)";
-  const auto message = [&] { return std::string(ToCri(pod, Context()).status().message()); };
-  ASSERT_TRUE(ToCri(pod, Context()).ok());
+  const auto message = [&] { return std::string(ToCri(pod, UsualContext()).status().message()); };
+  ASSERT_TRUE(ToCri(pod, UsualContext()).ok());
   app.args = {"a", many};
   EXPECT_THAT(message(), HasSubstr("pod.yaml: container app: args[1]: becomes longer than 131071"));
   app.args.clear();
@@ -571,11 +410,11 @@ TEST(PodToCri, AProgramAndItsSubPathsHaveBoundedStrings) {
 // 33 bytes of manifest for each 100,000 of a container's message.
 TEST(PodToCri, AllStringsTogetherAreBounded) {
   const size_t room = ProgramRoom::OfProcess();
-  Manifest pod = ParsePod(kPod);
+  Manifest pod = ParsePod(kUsualPod);
   const std::string large(100'000, 'x');
   for (ContainerManifest& each : pod.containers) each.env = {{.name = "L", .value = large}};
   const std::string all = absl::StrCat("have more than ", room, " bytes together");
-  const auto message = [&] { return std::string(ToCri(pod, Context()).status().message()); };
+  const auto message = [&] { return std::string(ToCri(pod, UsualContext()).status().message()); };
   pod.containers[1].args.assign(room / large.size() - 2, "$(L)");
   EXPECT_EQ(message(), "");
   pod.containers[1].args.assign(room / large.size(), "$(L)");
@@ -606,7 +445,7 @@ spec:
     - {name: a, image: i, resources: {requests: {memory: 1Gi}}}
     - {name: b, image: i}
 )yaml");
-  const auto configs = ToCri(pod, Context());
+  const auto configs = ToCri(pod, UsualContext());
   ASSERT_TRUE(configs.ok()) << configs.status();
   const auto& group = configs->sandbox.linux().resources();
   EXPECT_EQ(group.cpu_shares(), 512);
@@ -625,49 +464,6 @@ spec:
   const auto& asked = configs->sandbox.pod_resources().kubernetes_resources();
   EXPECT_EQ(asked.requests().at("cpu").string(), "500m");
   EXPECT_EQ(asked.limits().at("memory").string(), "3Gi");
-}
-
-TEST(PodDir, MakesVolumesAndRemovesThem) {
-  TestDir dir;
-  const FsRoot root = *FsRoot::Open("/");
-  Manifest pod = ParsePod(kPod);
-  pod.volumes.push_back({"made", false, dir.path() + "/made", "DirectoryOrCreate"});
-  const auto made = MakePodDir(root, dir.path(), "uid-1", pod);
-  ASSERT_TRUE(made.ok()) << made.status();
-  EXPECT_EQ(made->volumes.at("made"), dir.path() + "/made");
-  EXPECT_EQ(root.Stat(made->volumes.at("data"))->st_mode & 07777, 0777u);
-  EXPECT_TRUE(root.Exists(made->log_directory));
-  ASSERT_TRUE(RemovePodDir(root, dir.path(), "uid-1").ok());
-  EXPECT_FALSE(dir.root().Exists("pods/uid-1"));
-  EXPECT_TRUE(dir.root().Exists("made"));
-  EXPECT_TRUE(RemovePodDir(root, dir.path(), "uid-1").ok());
-  EXPECT_FALSE(RemovePodDir(root, dir.path(), "..").ok());
-  EXPECT_FALSE(RemovePodDir(root, dir.path(), "a/b").ok());
-}
-
-TEST(PodDir, AMissingHostPathLeavesNothing) {
-  TestDir dir;
-  const FsRoot root = *FsRoot::Open("/");
-  Manifest pod = ParsePod(kPod);
-  pod.volumes.push_back({"gone", false, dir.path() + "/gone", ""});
-  EXPECT_THAT(std::string(MakePodDir(root, dir.path(), "uid-1", pod).status().message()),
-              HasSubstr("volume gone: hostPath"));
-  EXPECT_FALSE(dir.root().Exists("pods/uid-1"));
-  pod.volumes.back() = {"file", false, dir.path(), "File"};
-  EXPECT_THAT(std::string(MakePodDir(root, dir.path(), "uid-1", pod).status().message()),
-              HasSubstr("is there but is no File"));
-}
-
-TEST(Host, Facts) {
-  TestDir dir;
-  ASSERT_TRUE(dir.root().MakeDirs("proc").ok());
-  ASSERT_TRUE(dir.root().ReplaceFile("proc/meminfo", "MemTotal:  1024 kB\nMemFree: 1 kB\n").ok());
-  EXPECT_EQ(*MemoryCapacityBytes(dir.root()), 1 << 20);
-  ASSERT_TRUE(dir.root().ReplaceFile("proc/meminfo", "nothing\n").ok());
-  EXPECT_FALSE(MemoryCapacityBytes(dir.root()).ok());
-  EXPECT_THAT(RandomUid(),
-              ::testing::MatchesRegex("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-"
-                                      "[0-9a-f]{12}"));
 }
 
 }  // namespace

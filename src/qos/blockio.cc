@@ -146,7 +146,9 @@ BlockioType::StatePtr BlockioType::Compile(BlockioConfig config, BlockioMachine 
 }
 
 absl::StatusOr<BlockioType::StatePtr> BlockioType::LoadState() const {
-  PLIMSOLL_ASSIGN_OR_RETURN(BlockioConfig config, LoadBlockioConfig(host_, options_.config_file));
+  PLIMSOLL_ASSIGN_OR_RETURN(BlockioConfig config,
+                            LoadBlockioConfig(host_, options_.config_file,
+                                              cgroups_->layout() == linux::CgroupLayout::kV2));
   PLIMSOLL_RETURN_IF_ERROR(CheckOptions(options_, config));
   PLIMSOLL_ASSIGN_OR_RETURN(BlockioMachine machine, LookAtMachine());
   return Compile(std::move(config), std::move(machine));

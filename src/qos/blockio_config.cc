@@ -53,11 +53,12 @@ void ReadQuantity(YamlReader& reader, ClassFields& entry, const std::string& key
 }
 
 void ReadThrottle(YamlReader& reader, ClassFields& entry, const std::string& key, uint64_t most,
-                  std::optional<uint64_t>& out) {
+                  bool v2, std::optional<uint64_t>& out) {
   ReadQuantity(reader, entry, key, 0, std::numeric_limits<int64_t>::max(), most, out);
-  if (out != 1u) return;
-  // io.max refuses 1.
-  reader.Fail(*entry.Get(key), entry.PathOf(key), "must be 0 (unlimited) or at least 2");
+  if (out != 1u || !v2) return;
+  // io.max refuses 1; blkio.throttle.* of version 1 take it.
+  reader.Fail(*entry.Get(key), entry.PathOf(key),
+              "must be 0 (unlimited) or at least 2 with cgroup v2");
 }
 
 // nullopt: the entry has no key "Devices", which differs from an empty list.
@@ -74,17 +75,17 @@ std::optional<std::vector<std::string>> ReadDevices(YamlReader& reader, ClassFie
 
 // nullopt for an entry without effect, and after Fail.
 std::optional<BlockioEntry> ReadEntry(YamlReader& reader, const YAML::Node& node,
-                                      const std::string& path) {
+                                      const std::string& path, bool v2) {
   BlockioEntry entry;
   BlockioLimits& limits = entry.limits;
   const size_t errors = reader.errors().size();
   std::optional<std::vector<std::string>> devices;
   if (!node.IsNull()) {
     ClassFields fields(reader, node, path);
-    ReadThrottle(reader, fields, "ThrottleReadBps", kMaxBps, limits.read_bps);
-    ReadThrottle(reader, fields, "ThrottleWriteBps", kMaxBps, limits.write_bps);
-    ReadThrottle(reader, fields, "ThrottleReadIOPS", kMaxIops, limits.read_iops);
-    ReadThrottle(reader, fields, "ThrottleWriteIOPS", kMaxIops, limits.write_iops);
+    ReadThrottle(reader, fields, "ThrottleReadBps", kMaxBps, v2, limits.read_bps);
+    ReadThrottle(reader, fields, "ThrottleWriteBps", kMaxBps, v2, limits.write_bps);
+    ReadThrottle(reader, fields, "ThrottleReadIOPS", kMaxIops, v2, limits.read_iops);
+    ReadThrottle(reader, fields, "ThrottleWriteIOPS", kMaxIops, v2, limits.write_iops);
     ReadQuantity(reader, fields, "Weight", 10, 1000, std::nullopt, limits.weight);
     devices = ReadDevices(reader, fields);
     fields.Finish();
@@ -135,14 +136,14 @@ void LimitPatterns(YamlReader& reader, const YAML::Node& node, const BlockioConf
                            " are looked for"));
 }
 
-void ReadClasses(YamlReader& reader, const YAML::Node& node, BlockioConfig& config) {
+void ReadClasses(YamlReader& reader, const YAML::Node& node, bool v2, BlockioConfig& config) {
   for (const ClassItem& item : ItemsOf(reader, node, "Classes", KeyReading::kName)) {
     if (!CheckName(reader, item)) continue;
     BlockioClass each{.name = item.key, .entries = {}};
     if (!item.value.IsNull()) {  // "name:" is a class without entries
       reader.Each(item.value, absl::StrCat("Classes.", item.key),
                   [&](const YAML::Node& entry, const std::string& path) {
-                    auto read = ReadEntry(reader, entry, path);
+                    auto read = ReadEntry(reader, entry, path, v2);
                     if (read) each.entries.push_back(*std::move(read));
                   });
     }
@@ -159,14 +160,15 @@ const BlockioClass* BlockioConfig::Find(absl::string_view name) const {
   return at == classes.end() ? nullptr : &*at;
 }
 
-absl::StatusOr<BlockioConfig> ParseBlockioConfig(absl::string_view text, absl::string_view file) {
+absl::StatusOr<BlockioConfig> ParseBlockioConfig(absl::string_view text, absl::string_view file,
+                                                 bool v2) {
   BlockioConfig config;
   PLIMSOLL_RETURN_IF_ERROR(ReadClassFile(
       text, file,
-      [&config](YamlReader& reader, const YAML::Node& document) {
+      [&config, v2](YamlReader& reader, const YAML::Node& document) {
         ClassFields fields(reader, document, "");
         const auto classes = fields.Get("Classes");
-        if (classes) ReadClasses(reader, *classes, config);
+        if (classes) ReadClasses(reader, *classes, v2, config);
         fields.Finish();
         if (config.classes.empty()) reader.Note(document, "", "there are no classes in it");
       },
@@ -174,9 +176,10 @@ absl::StatusOr<BlockioConfig> ParseBlockioConfig(absl::string_view text, absl::s
   return config;
 }
 
-absl::StatusOr<BlockioConfig> LoadBlockioConfig(const FsRoot& host, const std::string& path) {
+absl::StatusOr<BlockioConfig> LoadBlockioConfig(const FsRoot& host, const std::string& path,
+                                                bool v2) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, LoadClassFile(host, path));
-  return ParseBlockioConfig(text, path);
+  return ParseBlockioConfig(text, path, v2);
 }
 
 }  // namespace plimsoll::qos

@@ -56,11 +56,14 @@ struct BlockioConfig {
   const BlockioClass* Find(absl::string_view name) const;
 };
 
-// INVALID_ARGUMENT "<file>:<line>:<column>: <field>: <what is wrong and what would be right>", a
-// line for each error. A file without classes is valid: a reload of it takes all classes away.
-absl::StatusOr<BlockioConfig> ParseBlockioConfig(absl::string_view text, absl::string_view file);
+// `v2`: the limits are for cgroup v2, where a throttle of 1 is an error. INVALID_ARGUMENT
+// "<file>:<line>:<column>: <field>: <what is wrong and what would be right>", a line for each
+// error. A file without classes is valid: a reload of it takes all classes away.
+absl::StatusOr<BlockioConfig> ParseBlockioConfig(absl::string_view text, absl::string_view file,
+                                                 bool v2);
 // As ParseBlockioConfig, of what LoadClassFile reads.
-absl::StatusOr<BlockioConfig> LoadBlockioConfig(const FsRoot& host, const std::string& path);
+absl::StatusOr<BlockioConfig> LoadBlockioConfig(const FsRoot& host, const std::string& path,
+                                                bool v2);
 
 }  // namespace plimsoll::qos
 

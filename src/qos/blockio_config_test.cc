@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string BlockioErrorOf(absl::string_view text) {
-  const auto config = ParseBlockioConfig(text, "io.yaml");
+  const auto config = ParseBlockioConfig(text, "io.yaml", /*v2=*/true);
   if (config.ok()) return "no error";
   EXPECT_TRUE(absl::IsInvalidArgument(config.status())) << config.status();
   return std::string(config.status().message());
@@ -38,7 +38,7 @@ TEST(BlockioConfig, IsTheFormatThatOthersRead) {
     ThrottleWriteIOPS: "0"
     Weight: "20"
 )",
-                                         "io.yaml");
+                                         "io.yaml", /*v2=*/true);
   ASSERT_TRUE(config.ok()) << config.status();
   ASSERT_EQ(config->classes.size(), 3u);
   EXPECT_EQ(config->classes[0], (BlockioClass{"nothrottle", {}}));
@@ -64,7 +64,7 @@ TEST(BlockioConfig, SaysWhereAndWhatIsWrong) {
   EXPECT_THAT(EntryError("{Devices: [/dev/sda], ThrottleReadBps: -1}"),
               HasSubstr("ThrottleReadBps: is -1, must be from 0 to"));
   EXPECT_THAT(EntryError("{Devices: [/dev/sda], ThrottleReadBps: 1}"),
-              HasSubstr("must be 0 (unlimited) or at least 2"));
+              HasSubstr("must be 0 (unlimited) or at least 2 with cgroup v2"));
   EXPECT_THAT(EntryError("{ThrottleReadBps: 1M}"), HasSubstr("throttles need \"Devices\""));
   EXPECT_THAT(EntryError("{Devices: /dev/sda, Weight: 20}"), HasSubstr("must be a list"));
   EXPECT_THAT(EntryError("{Wieght: 20}"), HasSubstr("did you mean \"Weight\"?"));
@@ -85,7 +85,7 @@ TEST(BlockioConfig, PatternsAreLookedForUpToAThousand) {
   const auto with = [](int patterns) {
     std::string text = "Classes:\n  many:\n  - ThrottleReadBps: 1M\n    Devices:\n";
     for (int i = 0; i < patterns; ++i) text += "    - /dev/sda\n";
-    return ParseBlockioConfig(text, "f").status();
+    return ParseBlockioConfig(text, "f", /*v2=*/true).status();
   };
   EXPECT_TRUE(with(1000).ok()) << with(1000);
   EXPECT_TRUE(absl::IsInvalidArgument(with(1001)));
@@ -95,11 +95,12 @@ TEST(BlockioConfig, PatternsAreLookedForUpToAThousand) {
 TEST(BlockioConfig, AFileIsReadByAbsolutePath) {
   TestDir dir;
   ASSERT_TRUE(dir.root().ReplaceFile("io.yaml", "Classes: {a: []}\n").ok());
-  EXPECT_TRUE(LoadBlockioConfig(dir.root(), "/io.yaml").ok());
-  const auto missing = LoadBlockioConfig(dir.root(), "/none.yaml");
+  EXPECT_TRUE(LoadBlockioConfig(dir.root(), "/io.yaml", /*v2=*/true).ok());
+  const auto missing = LoadBlockioConfig(dir.root(), "/none.yaml", /*v2=*/true);
   EXPECT_TRUE(absl::IsNotFound(missing.status()));
   EXPECT_THAT(std::string(missing.status().message()), HasSubstr(dir.path() + "/none.yaml"));
-  EXPECT_TRUE(absl::IsInvalidArgument(LoadBlockioConfig(dir.root(), "io.yaml").status()));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(LoadBlockioConfig(dir.root(), "io.yaml", /*v2=*/true).status()));
 }
 
 }  // namespace

@@ -49,9 +49,9 @@ struct Case {
   const char* warning = "";  // part of a warning; empty: none is expected, or it doesn't matter
 };
 
-void Check(const std::vector<Case>& cases, const std::string& before) {
+void Check(const std::vector<Case>& cases, const std::string& before, bool v2 = true) {
   for (const Case& each : cases) {
-    const auto config = ParseBlockioConfig(absl::StrCat(before, each.text), "io.yaml");
+    const auto config = ParseBlockioConfig(absl::StrCat(before, each.text), "io.yaml", v2);
     EXPECT_EQ(config.ok() ? TextOf(*config) : kRefused, each.outcome) << each.text << "\n"
                                                                       << config.status();
     if (config.ok() && *each.warning != '\0') {
@@ -198,17 +198,30 @@ TEST(BlockioDialectTest, Throttles) {
       "Classes:\n  c:\n  - ");
 }
 
+// The files of cgroup v1 take 1.
+TEST(BlockioDialectTest, AThrottleOfOneOnCgroupV1) {
+  Check(
+      {
+          {"{Devices: [/dev/x], ThrottleReadBps: 1}", "c: [/dev/x] rbps=1"},
+          {"{Devices: [/dev/x], ThrottleWriteBps: 0.5}", "c: [/dev/x] wbps=1"},
+          {"{Devices: [/dev/x], ThrottleReadIOPS: 1e-3}", "c: [/dev/x] riops=1"},
+          {"{Devices: [/dev/x], ThrottleWriteIOPS: 1m}", "c: [/dev/x] wiops=1"},
+      },
+      "Classes:\n  c:\n  - ", /*v2=*/false);
+}
+
 TEST(BlockioDialectTest, WhatIsUsualIsNotWarnedOf) {
   const auto config = ParseBlockioConfig(
       "Classes:\n  slow:\n  - Weight: 50\n  - Devices: [/dev/sd*]\n    ThrottleReadBps: 50M\n",
-      "io.yaml");
+      "io.yaml", /*v2=*/true);
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_THAT(config->warnings, IsEmpty());
 }
 
 TEST(BlockioDialectTest, AllErrorsAreToldAtOnce) {
-  const auto config = ParseBlockioConfig(
-      "Classes:\n  a: [{Weight: 5}, {Weight: 5000}]\n  b: [{Foo: 1}]\nX: 1\n", "io.yaml");
+  const auto config =
+      ParseBlockioConfig("Classes:\n  a: [{Weight: 5}, {Weight: 5000}]\n  b: [{Foo: 1}]\nX: 1\n",
+                         "io.yaml", /*v2=*/true);
   const std::string error(config.status().message());
   EXPECT_THAT(error, HasSubstr("io.yaml:2:16: Classes.a[0].Weight: is 5, must be from 10 to 1000"));
   EXPECT_THAT(error, HasSubstr("\nio.yaml:2:29: Classes.a[1].Weight: is 5000"));

@@ -416,6 +416,20 @@ class BlockioV2Test : public BlockioTest {
   BlockioV2Test() : BlockioTest(true) {}
 };
 
+// io.max refuses 1.
+TEST_P(BlockioTest, AThrottleOfOneIsTakenWhereTheKernelTakesIt) {
+  PutClasses("Classes:\n  least:\n  - Devices: [/dev/sda]\n    ThrottleReadBps: 0.5\n");
+  const auto type = Make();
+  if (v2_) {
+    EXPECT_THAT(std::string(type.status().message()),
+                HasSubstr("must be 0 (unlimited) or at least 2 with cgroup v2"));
+    return;
+  }
+  ASSERT_TRUE(type.ok()) << type.status();
+  ASSERT_TRUE((*type)->Assign(Container(), "", "least").ok());
+  EXPECT_THAT(Set(), ElementsAre("blkio.throttle.read_bps_device: 8:0 1"));
+}
+
 TEST_F(BlockioV2Test, WhatAClientAskedForComesBackWhenTheClassGoes) {
   underlying_ = [](absl::string_view file) -> std::optional<std::string> {
     if (file == "io.max") return "8:16 rbps=777 wbps=max riops=max wiops=max";

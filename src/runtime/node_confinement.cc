@@ -56,14 +56,26 @@ std::string WhatKubeletNeeds(const FsRoot& host, const linux::CgroupSettings& as
 
 constexpr const char* kCpusetFiles[] = {"cpuset.cpus", "cpuset.mems"};  // of cgroup v2
 
-// The cpuset that a pod's own group is given. A list that the pod leaves to its parent is "".
+// Clips the lists of a pod's own group to the share. Empty ones stay empty: the group above has
+// them.
+void ClipOwn(const NodeShare& share, linux::CgroupSettings* own) {
+  const linux::CgroupSettings left = Follow(*own, share).settings;
+  const auto clip = [own](std::optional<std::string>& list, const char* file,
+                          const std::optional<std::string>& given) {
+    if (!given.has_value()) return;
+    if (!list.value_or("").empty()) list = given;
+    const auto raw = own->unified.find(file);
+    if (raw != own->unified.end() && !raw->second.empty()) raw->second = *given;
+  };
+  clip(own->cpuset_cpus, kCpusetFiles[0], left.cpuset_cpus);
+  clip(own->cpuset_mems, kCpusetFiles[1], left.cpuset_mems);
+}
+
+// The cpuset that a pod's own group is given.
 linux::CgroupSettings OwnCpuset(const SandboxRecord& pod, const NodeShare& share) {
-  const linux::CgroupSettings asked = {.cpuset_cpus = pod.spec.resources.cpuset_cpus,
-                                       .cpuset_mems = pod.spec.resources.cpuset_mems};
-  const linux::CgroupSettings left = Follow(asked, share).settings;
-  linux::CgroupSettings own = {.cpuset_cpus = "", .cpuset_mems = ""};
-  if (!asked.cpuset_cpus.value_or("").empty()) own.cpuset_cpus = left.cpuset_cpus;
-  if (!asked.cpuset_mems.value_or("").empty()) own.cpuset_mems = left.cpuset_mems;
+  linux::CgroupSettings own = {.cpuset_cpus = pod.spec.resources.cpuset_cpus.value_or(""),
+                               .cpuset_mems = pod.spec.resources.cpuset_mems.value_or("")};
+  ClipOwn(share, &own);
   return own;
 }
 
@@ -204,16 +216,7 @@ void NodeConfinement::TellPodLost(const std::string& sandbox_id, const std::stri
 }
 
 void NodeConfinement::PutPodIntoShare(linux::CgroupSettings* asked) const {
-  const linux::CgroupSettings left = Follow(*asked, Current().share).settings;
-  const auto put = [asked](std::optional<std::string>& list, const char* file,
-                           const std::optional<std::string>& given) {
-    if (!given.has_value()) return;
-    if (!list.value_or("").empty()) list = given;
-    const auto raw = asked->unified.find(file);
-    if (raw != asked->unified.end() && !raw->second.empty()) raw->second = *given;
-  };
-  put(asked->cpuset_cpus, kCpusetFiles[0], left.cpuset_cpus);
-  put(asked->cpuset_mems, kCpusetFiles[1], left.cpuset_mems);
+  ClipOwn(Current().share, asked);
 }
 
 NodeShare NodeConfinement::ShareIn(const SandboxRecord& pod, const NodeShare& share) const {

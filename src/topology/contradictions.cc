@@ -183,6 +183,20 @@ absl::StatusOr<std::vector<Cache>> LostCaches(const FsRoot& root, const Machine&
   return lost;
 }
 
+// The CPUs that are in none of the parts.
+template <typename Part>
+CpuSet Without(CpuSet cpus, const std::vector<Part>& parts) {
+  for (const Part& part : parts) cpus = cpus.Difference(part.cpus);
+  return cpus;
+}
+
+// The first node with CPUs of the package; else the first.
+NumaNode& NodeFor(const Package& package, std::vector<NumaNode>& nodes) {
+  const auto found = absl::c_find_if(
+      nodes, [&](const NumaNode& node) { return !node.cpus.Intersection(package.cpus).Empty(); });
+  return found == nodes.end() ? nodes.front() : *found;
+}
+
 }  // namespace
 
 absl::Status RestorePackages(const FsRoot& root, Machine& machine) {
@@ -209,8 +223,7 @@ absl::Status RestorePackages(const FsRoot& root, Machine& machine) {
   }
   if (packages.empty()) {
     machine.missing.push_back(absl::StrCat("the machine's files contradict each other on the ",
-                                           "package of CPUs ", without.ToString(),
-                                           ": they are shown in no package"));
+                                           "package of CPUs ", without.ToString()));
     return absl::OkStatus();
   }
   for (Package& package : packages) {
@@ -246,6 +259,26 @@ absl::Status RestoreCaches(const FsRoot& root, Machine& machine) {
   machine.missing.push_back(absl::StrCat("caches that contradict others in the machine's files ",
                                          "are left out: ", absl::StrJoin(names, "; ")));
   return absl::OkStatus();
+}
+
+void PlaceRest(Machine& machine) {
+  const CpuSet in_no_package = Without(machine.cpus, machine.packages);
+  if (!in_no_package.Empty()) {
+    machine.packages.push_back({.id = std::nullopt, .cpus = in_no_package});
+    machine.missing.push_back(absl::StrCat("CPUs ", in_no_package.ToString(),
+                                           " are in no package: they are shown as one"));
+  }
+  if (machine.nodes.size() < 2) return;
+  CpuSet in_no_node = Without(machine.cpus, machine.nodes);
+  for (const Package& package : machine.packages) {
+    const CpuSet rest = package.cpus.Intersection(in_no_node);
+    if (rest.Empty()) continue;
+    in_no_node = in_no_node.Difference(rest);
+    NumaNode& node = NodeFor(package, machine.nodes);
+    node.cpus = node.cpus.Union(rest);
+    machine.missing.push_back(absl::StrCat(
+        "CPUs ", rest.ToString(), " are in no NUMA node: they are shown in node ", node.id));
+  }
 }
 
 void TellOverlaps(Machine& machine) {

@@ -20,6 +20,11 @@ absl::Status RestorePackages(const FsRoot& root, Machine& machine);
 // others.
 absl::Status RestoreCaches(const FsRoot& root, Machine& machine);
 
+// Gives CPUs without a package one together, and CPUs that are in none of several NUMA nodes the
+// first node of their package (else of the machine): no client could read them otherwise. Names
+// them.
+void PlaceRest(Machine& machine);
+
 // Names packages and NUMA nodes that overlap without one inside the other: the smaller one gets the
 // shared cores.
 void TellOverlaps(Machine& machine);

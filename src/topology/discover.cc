@@ -98,6 +98,7 @@ absl::Status CompleteProcessors(const FsRoot& root, Machine& machine) {
 
 absl::Status AddMemory(const FsRoot& root, Machine& machine) {
   PLIMSOLL_RETURN_IF_ERROR(ReadKernelNodes(root, machine));
+  PlaceRest(machine);
   TellOverlaps(machine);
   PLIMSOLL_RETURN_IF_ERROR(DecideMemory(root, machine));
   PLIMSOLL_RETURN_IF_ERROR(Confine(root, machine));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -164,6 +165,41 @@ void TakeBorrowedCpus(std::vector<NumaNode>& nodes) {
   }
 }
 
+// The lowest number in the bitmap of a node that is not among `nodes`.
+std::optional<uint32_t> FirstOther(hwloc_const_bitmap_t bitmap,
+                                   const std::vector<NumaNode>& nodes) {
+  if (bitmap == nullptr || hwloc_bitmap_weight(bitmap) < 0) return std::nullopt;  // or infinite
+  for (int id = hwloc_bitmap_first(bitmap); id >= 0; id = hwloc_bitmap_next(bitmap, id)) {
+    const auto number = static_cast<uint32_t>(id);
+    const bool is_there = std::any_of(nodes.begin(), nodes.end(),
+                                      [&](const NumaNode& node) { return node.id == number; });
+    if (!is_there) return number;
+  }
+  return std::nullopt;
+}
+
+// XML of a process that may not use the memory of some nodes lacks these; only their CPUs name
+// them.
+void AddHiddenNodes(hwloc_topology_t topology, Machine& machine) {
+  CpuSet rest = machine.cpus;
+  for (const NumaNode& node : machine.nodes) rest = rest.Difference(node.cpus);
+  std::map<uint32_t, CpuSet> hidden;
+  ForEach(topology, HWLOC_OBJ_PU, [&](hwloc_obj_t object) {
+    if (!rest.Contains(object->os_index)) return;
+    const auto id = FirstOther(object->complete_nodeset, machine.nodes);
+    if (id) hidden[*id].Add(object->os_index);
+  });
+  if (hidden.empty()) return;
+  CpuSet ids;
+  for (const auto& [id, cpus] : hidden) {
+    ids.Add(id);
+    machine.nodes.push_back({.id = id, .cpus = cpus});
+  }
+  machine.missing.push_back(absl::StrCat("the memory of NUMA nodes ", ids.ToString(),
+                                         " is hidden from the process that described the machine: "
+                                         "they are shown without memory"));
+}
+
 void ReadDistances(hwloc_topology_t topology, Machine& machine) {
   unsigned count = 1;
   hwloc_distances_s* distances = nullptr;
@@ -186,6 +222,7 @@ void ReadDistances(hwloc_topology_t topology, Machine& machine) {
 void ReadNodes(hwloc_topology_t topology, Machine& machine) {
   ForEach(topology, HWLOC_OBJ_NUMANODE,
           [&](hwloc_obj_t object) { machine.nodes.push_back(ReadNode(object)); });
+  AddHiddenNodes(topology, machine);
   TakeBorrowedCpus(machine.nodes);
   ReadDistances(topology, machine);
 }

@@ -2,10 +2,14 @@
 // machines.
 #include "topology/hwloc_reader.h"
 
-#include "absl/strings/str_replace.h"
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "topology/make_zones.h"
+#include "topology/validate.h"
 
 namespace plimsoll::topology {
 namespace {
@@ -85,37 +89,59 @@ TEST(HwlocReaderTest, ReadsFormat3) {
   EXPECT_THAT(machine->missing, ::testing::Contains(HasSubstr("huge pages")));
 }
 
+// CPUs and NUMA nodes of an object, as bits.
+struct Sets {
+  unsigned cpus;
+  unsigned nodes;
+  unsigned hidden_nodes = 0;  // which the process may not use
+};
+
+// An object of hwloc's XML. `index`: -1 for none; `more`: further attributes.
+std::string Object(const std::string& type, int index, const Sets& sets,
+                   const std::string& inner = "", const std::string& more = "") {
+  static int next_index = 1;
+  const auto set = [](const char* name, unsigned bits) {
+    return absl::StrCat(" ", name, "=\"0x", absl::Hex(bits, absl::kZeroPad8), "\"");
+  };
+  return absl::StrCat(
+      "<object type=\"", type, "\"", index < 0 ? "" : absl::StrCat(" os_index=\"", index, "\""),
+      set("cpuset", sets.cpus), set("complete_cpuset", sets.cpus), set("nodeset", sets.nodes),
+      set("complete_nodeset", sets.nodes | sets.hidden_nodes), " gp_index=\"", next_index++, "\"",
+      more.empty() ? "" : " ", more, inner.empty() ? "/>\n" : ">\n", inner,
+      inner.empty() ? "" : "</object>\n");
+}
+
+std::string CoreObject(int index, const Sets& sets) {
+  return Object("Core", index, sets, Object("PU", index, sets));
+}
+
+std::string CacheObject(int level, const Sets& sets, const std::string& inner,
+                        const std::string& more = "") {
+  return Object(
+      absl::StrCat("L", level, "Cache"), -1, sets, inner,
+      absl::StrCat(more, more.empty() ? "" : " ", "cache_size=\"1048576\" depth=\"", level,
+                   "\" cache_linesize=\"64\" cache_associativity=\"16\" "
+                   "cache_type=\"0\""));
+}
+
+std::string NodeObject(int index, const Sets& sets) {
+  return Object("NUMANode", index, sets, "", "local_memory=\"1073741824\"");
+}
+
+std::string TopologyXml(const Sets& sets, const std::string& inner) {
+  return absl::StrCat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<topology version=\"2.0\">\n",
+                      Object("Machine", 0, sets, inner), "</topology>\n");
+}
+
 // Knights Landing's MCDRAM, as hwloc may show it.
 TEST(HwlocReaderTest, ACacheOfTheMemoryIsNoneOfTheCpus) {
-  const absl::string_view two = R"(<?xml version="1.0" encoding="UTF-8"?>
-<topology version="2.0">
-  <object type="Machine" os_index="0" cpuset="0x0000000f" complete_cpuset="0x0000000f" allowed_cpuset="0x0000000f" nodeset="0x00000001" complete_nodeset="0x00000001" allowed_nodeset="0x00000001" gp_index="1">
-    <object type="Package" os_index="0" cpuset="0x0000000f" complete_cpuset="0x0000000f" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="2">
-      <object type="NUMANode" os_index="0" cpuset="0x0000000f" complete_cpuset="0x0000000f" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="3" local_memory="1073741824"/>
-      <object type="L3Cache" SUBTYPE cpuset="0x0000000f" complete_cpuset="0x0000000f" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="4" cache_size="16777216" depth="3" cache_linesize="64" cache_associativity="1" cache_type="0">
-        <object type="L2Cache" cpuset="0x00000003" complete_cpuset="0x00000003" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="5" cache_size="1048576" depth="2" cache_linesize="64" cache_associativity="16" cache_type="0">
-          <object type="Core" os_index="0" cpuset="0x00000001" complete_cpuset="0x00000001" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="6">
-            <object type="PU" os_index="0" cpuset="0x00000001" complete_cpuset="0x00000001" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="7"/>
-          </object>
-          <object type="Core" os_index="1" cpuset="0x00000002" complete_cpuset="0x00000002" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="8">
-            <object type="PU" os_index="1" cpuset="0x00000002" complete_cpuset="0x00000002" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="9"/>
-          </object>
-        </object>
-        <object type="L2Cache" cpuset="0x0000000c" complete_cpuset="0x0000000c" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="10" cache_size="1048576" depth="2" cache_linesize="64" cache_associativity="16" cache_type="0">
-          <object type="Core" os_index="2" cpuset="0x00000004" complete_cpuset="0x00000004" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="11">
-            <object type="PU" os_index="2" cpuset="0x00000004" complete_cpuset="0x00000004" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="12"/>
-          </object>
-          <object type="Core" os_index="3" cpuset="0x00000008" complete_cpuset="0x00000008" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="13">
-            <object type="PU" os_index="3" cpuset="0x00000008" complete_cpuset="0x00000008" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="14"/>
-          </object>
-        </object>
-      </object>
-    </object>
-  </object>
-</topology>
-)";
-  const auto groups = [&](absl::string_view subtype) {
-    const auto machine = ReadHwlocXml(absl::StrReplaceAll(two, {{"SUBTYPE", subtype}}));
+  const std::string caches =
+      CacheObject(2, {0x3, 1}, CoreObject(0, {0x1, 1}) + CoreObject(1, {0x2, 1})) +
+      CacheObject(2, {0xc, 1}, CoreObject(2, {0x4, 1}) + CoreObject(3, {0x8, 1}));
+  const Sets all = {0xf, 1};
+  const auto groups = [&](const std::string& subtype) {
+    const std::string package = NodeObject(0, all) + CacheObject(3, all, caches, subtype);
+    const auto machine = ReadHwlocXml(TopologyXml(all, Object("Package", 0, all, package)));
     EXPECT_TRUE(machine.ok()) << machine.status();
     std::vector<std::string> names;
     for (const Zone& zone : MakeZones(*machine).zones) {
@@ -126,6 +152,40 @@ TEST(HwlocReaderTest, ACacheOfTheMemoryIsNoneOfTheCpus) {
   EXPECT_THAT(groups(""), ::testing::IsEmpty()) << "an L3 of all CPUs";
   EXPECT_THAT(groups("subtype=\"MemorySideCache\""),
               ::testing::ElementsAre("cache-2-cpu0", "cache-2-cpu2"));
+}
+
+// lstopo's output in a container with cpuset.mems 0-1 of a machine with four packages: two of them
+// have no node.
+TEST(HwlocReaderTest, NodesThatAreHiddenFromAConfinedProcessAreThoseOfItsCpus) {
+  std::string packages;
+  for (int i = 0; i < 4; ++i) {
+    const unsigned bit = 1u << i;
+    const Sets sets = {bit, i < 2 ? bit : 0, bit};
+    packages +=
+        Object("Package", i, sets, (i < 2 ? NodeObject(i, sets) : "") + CoreObject(i, sets));
+  }
+  const auto machine = ReadHwlocXml(TopologyXml({0xf, 0x3, 0xc}, packages));
+  ASSERT_TRUE(machine.ok()) << machine.status();
+  ASSERT_EQ(machine->nodes.size(), 4u);
+  for (const NumaNode& node : machine->nodes) {
+    EXPECT_EQ(node.cpus.ToString(), absl::StrCat(node.id));
+    EXPECT_EQ(node.memory_bytes, node.id < 2 ? uint64_t{1} << 30 : 0);
+  }
+  EXPECT_THAT(machine->missing,
+              ::testing::Contains(HasSubstr("memory of NUMA nodes 2-3 is hidden")));
+  EXPECT_EQ(Validate(MakeZones(*machine), nullptr), absl::OkStatus());
+}
+
+// The nodes that the process may use have no CPUs of it.
+TEST(HwlocReaderTest, AProcessWithTheMemoryOfOtherNodesHasItsCpusNode) {
+  const std::string here = Object("Package", 0, {0x1, 0, 0x1}, CoreObject(0, {0x1, 0, 0x1}));
+  const std::string there =
+      Object("Package", 1, {0, 0x6}, NodeObject(1, {0, 0x2}) + NodeObject(2, {0, 0x4}));
+  const auto machine = ReadHwlocXml(TopologyXml({0x1, 0x6, 0x1}, here + there));
+  ASSERT_TRUE(machine.ok()) << machine.status();
+  const Topology topology = MakeZones(*machine);
+  EXPECT_EQ(Validate(topology, nullptr), absl::OkStatus());
+  EXPECT_EQ(ReadMaps(topology)->cpus.at(0).numa_node, 0u);
 }
 
 // Cut anywhere, the text is refused, and nothing worse happens.

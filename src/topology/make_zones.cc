@@ -186,7 +186,8 @@ void TellApart(std::vector<Box>& boxes) {
   }
 }
 
-// Puts each box into the smallest one around it; those without one into `root`.
+// Puts each box into the smallest one around it; those without one into `root`. A core has no node
+// in it, though fake nodes may have one CPU of a core each.
 void Nest(std::vector<Box>& boxes, std::vector<const Box*>& root) {
   // Sorts inner boxes before outer ones.
   std::stable_sort(boxes.begin(), boxes.end(), [](const Box& a, const Box& b) {
@@ -195,6 +196,7 @@ void Nest(std::vector<Box>& boxes, std::vector<const Box*>& root) {
   for (size_t i = 0; i < boxes.size(); ++i) {
     std::vector<const Box*>* siblings = &root;
     for (size_t outer = i + 1; outer < boxes.size() && !boxes[i].cpus.Empty(); ++outer) {
+      if (boxes[outer].rank == kCoreRank && boxes[i].rank != kCoreRank) continue;
       if (!boxes[i].cpus.IsSubsetOf(boxes[outer].cpus)) continue;
       boxes[i].zone.parent = boxes[outer].zone.name;
       siblings = &boxes[outer].children;
@@ -202,6 +204,23 @@ void Nest(std::vector<Box>& boxes, std::vector<const Box*>& root) {
     }
     if (siblings == &root) boxes[i].zone.parent = kRootName;
     siblings->push_back(&boxes[i]);
+  }
+}
+
+CpuSet CoresIn(const Box& box) {
+  CpuSet cpus;
+  for (const Box* child : box.children) {
+    cpus = cpus.Union(child->rank == kCoreRank ? child->cpus : CoresIn(*child));
+  }
+  return cpus;
+}
+
+// Names the CPUs of packages and NUMA nodes that are not around all their cores, because they cross
+// another zone or have a part of a core: clients couldn't find those CPUs' node otherwise.
+void NameCpusElsewhere(std::vector<Box>& boxes) {
+  for (Box& box : boxes) {
+    const bool may_cross = box.rank == kPackageRank || box.rank == kNodeRank;
+    if (may_cross && CoresIn(box) != box.cpus) box.zone.attributes[kCpuIds] = box.cpus.ToString();
   }
 }
 
@@ -234,6 +253,7 @@ Topology MakeZones(const Machine& machine) {
   TellApart(boxes);
   std::vector<const Box*> top;
   Nest(boxes, top);
+  NameCpusElsewhere(boxes);
 
   Topology topology;
   Zone root = {.name = kRootName, .type = kMachine, .attributes = machine.attributes};

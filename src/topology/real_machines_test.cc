@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "topology/contradictions.h"
 #include "topology/read_machine_for_test.h"
 #include "topology/zone_tree.h"
 
@@ -85,6 +86,21 @@ TEST(RealMachinesTest, FakeNodesHaveTheCpusThatTheKernelCountsToThem) {
   files.LinkToNode(0, 2);
   files.LinkToNode(1, 1);
   EXPECT_THAT(CpusOfNodes(ReadMachine(files)), ElementsAre("0: ", "1: 1", "2: 0"));
+}
+
+// They lie beside the core then, and name the CPUs.
+TEST(RealMachinesTest, FakeNodesMayHaveOneCpuOfACoreEach) {
+  MachineFiles files;
+  AddCpus(files, 1, 1, 2);
+  for (uint32_t node = 0; node < 2; ++node) files.AddNode({node, "0-1", 2 << 20, "10 10", {}});
+  files.LinkToNode(0, 1);
+  files.LinkToNode(1, 0);
+  const Machine machine = ReadMachine(files);
+  EXPECT_THAT(CpusOfNodes(machine), ElementsAre("0: 1", "1: 0"));
+  const auto maps = ReadMaps(MakeZones(machine));
+  ASSERT_TRUE(maps.ok()) << maps.status();
+  EXPECT_EQ(maps->cpus.at(0).numa_node, 1u);
+  EXPECT_EQ(maps->cpus.at(1).numa_node, 0u);
 }
 
 TEST(RealMachinesTest, ANodeWithinAnotherKeepsItsCpus) {
@@ -338,6 +354,37 @@ TEST(RealMachinesTest, PackagesAndNodesThatCrossAreNamed) {
   ASSERT_TRUE(tree.ok()) << tree.status();
   EXPECT_EQ(tree->Cpus().ToString(), "0-3");
   EXPECT_EQ(Capacity(tree->topology()).at(kMemory).Canonical(), "8Gi");
+  const auto maps = ReadMaps(tree->topology());
+  ASSERT_TRUE(maps.ok()) << maps.status();
+  EXPECT_EQ(maps->cpus.at(0).numa_node, 0u);
+  EXPECT_EQ(maps->cpus.at(1).numa_node, 1u) << "its core is in the package of node 0";
+}
+
+// Neither the masks nor the numbers say where CPU 2 is.
+TEST(RealMachinesTest, CpusInNoPackageAreShownAsOne) {
+  MachineFiles files;
+  files.Cpus("0-2", "0-2");
+  files.Add({.cpu = 0, .core = 0, .siblings = "0", .package_cpus = "0"});
+  files.Add({.cpu = 1, .package = 1, .core = 0, .siblings = "1", .package_cpus = "1"});
+  files.Add({.cpu = 2, .package = -1, .core = 0, .siblings = "2", .package_cpus = "1-2"});
+  Machine machine = {.cpus = *resources::CpuSet::Parse("0-2")};
+  for (uint32_t cpu = 0; cpu < 3; ++cpu) {
+    const resources::CpuSet own = *resources::CpuSet::Parse(absl::StrCat(cpu));
+    if (cpu < 2) machine.packages.push_back({.id = cpu, .cpus = own});
+    if (cpu < 2) machine.nodes.push_back({.id = cpu, .cpus = own, .memory_bytes = 4096});
+    machine.cores.push_back({.cpus = own});
+  }
+  ASSERT_TRUE(RestorePackages(files.root(), machine).ok());
+  EXPECT_FALSE(Validate(MakeZones(machine), nullptr).ok());
+  PlaceRest(machine);
+  EXPECT_EQ(Validate(MakeZones(machine), nullptr), absl::OkStatus());
+  ASSERT_EQ(machine.packages.size(), 3u);
+  EXPECT_EQ(machine.packages[2].cpus.ToString(), "2");
+  EXPECT_THAT(CpusOfNodes(machine), ElementsAre("0: 0,2", "1: 1"));
+  EXPECT_THAT(machine.missing,
+              ElementsAre(HasSubstr("contradict each other on the package of CPUs 2"),
+                          HasSubstr("CPUs 2 are in no package: they are shown as one"),
+                          HasSubstr("CPUs 2 are in no NUMA node: they are shown in node 0")));
 }
 
 }  // namespace

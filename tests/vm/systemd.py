@@ -5,8 +5,8 @@ between the boots.
 
     tests/vm/systemd.py --build build/dev [--filter PATTERN]
 
-systemd_test.cc says what has to hold. What the boots left is in BUILD/vm/systemd/results, poweroff,
-Before and After.
+systemd_test.cc and systemd_ends_test.cc say what has to hold. What the boots left is in
+BUILD/vm/systemd/results, poweroff, Before and After.
 """
 
 import argparse

@@ -67,7 +67,7 @@ absl::Status PodStopper::StopOne(const PodRecord& record, const ObservedContaine
     const absl::MutexLock lock(&mutex_);
     stopping_.insert(container.id);
   }
-  const StopTurns turns(AtMost(grace_s), {0});
+  const pod::StopTurns turns(AtMost(grace_s), {0});
   RunPreStop(record, container, turns.left_s());
   const absl::Status status = host_.client.StopContainer(container.id, AtMost(turns.left_s()));
   const absl::MutexLock lock(&mutex_);
@@ -87,7 +87,7 @@ absl::Status PodStopper::StopContainers(const PodRecord& record, const std::vect
     if (each.rank.has_value()) ranks.push_back(*each.rank);
     TellKilling(record, *each.container, absl::StrCat("Stopping container ", each.container->name));
   }
-  StopTurns turns(AtMost(grace_s), ranks);
+  pod::StopTurns turns(AtMost(grace_s), ranks);
   {
     const absl::MutexLock lock(&mutex_);
     turns_ = &turns;
@@ -108,7 +108,7 @@ absl::Status PodStopper::StopContainers(const PodRecord& record, const std::vect
 }
 
 absl::Status PodStopper::StopInTurn(const PodRecord& record, const Doomed& doomed,
-                                    StopTurns& turns) {
+                                    pod::StopTurns& turns) {
   const std::string& id = doomed.container->id;
   RunPreStop(record, *doomed.container, turns.left_s());
   {

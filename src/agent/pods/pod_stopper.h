@@ -17,8 +17,8 @@
 #include "agent/pods/observed_pod.h"
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_record.h"
-#include "agent/pods/stop_turns.h"
 #include "pod_runner/manifest.h"
+#include "pod_runner/stop_turns.h"
 
 namespace plimsoll::agent {
 
@@ -61,7 +61,7 @@ class PodStopper {
                               int64_t grace_s);
   void TellKilling(const PodRecord& record, const ObservedContainer& container,
                    const std::string& why);
-  absl::Status StopInTurn(const PodRecord& record, const Doomed& doomed, StopTurns& turns);
+  absl::Status StopInTurn(const PodRecord& record, const Doomed& doomed, pod::StopTurns& turns);
   int64_t AtMost(int64_t grace_s);
 
   const PodHost& host_;
@@ -70,7 +70,7 @@ class PodStopper {
   // Ids of containers that run their hook or get the stop signal: a wait for the turn is hastened
   // by the turns themselves.
   std::set<std::string> stopping_ ABSL_GUARDED_BY(mutex_);
-  StopTurns* turns_ ABSL_GUARDED_BY(mutex_) = nullptr;  // of the Stop under way
+  pod::StopTurns* turns_ ABSL_GUARDED_BY(mutex_) = nullptr;  // of the Stop under way
   int64_t most_grace_s_ ABSL_GUARDED_BY(mutex_) = std::numeric_limits<int64_t>::max();
   std::vector<std::thread> hastening_ ABSL_GUARDED_BY(mutex_);
 };

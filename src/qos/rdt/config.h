@@ -27,8 +27,8 @@ namespace plimsoll::qos {
 // The class of resctrl's root group, which holds every task that nobody moved.
 inline constexpr char kRdtRootClass[] = "system/default";
 
-// A share of a cache: "60%" (of a partition also "0%": the least possible), "50-60%" (1 to 100
-// each), "0xf0" or the same as bits, "4-7".
+// A share of a cache: "60%", "50-60%", "0xf0" or the same as bits, "4-7". Nothing at all ("0%",
+// "0-0%") is a partition's least possible, and an error of a class where the share counts.
 struct RdtCacheShare {
   enum class Kind { kPercent, kPercentRange, kMask };
   Kind kind = Kind::kPercent;

@@ -223,16 +223,12 @@ class AllocationReader {
                                 "\": a partition can't have a range of percentages, "
                                 "only its classes can; write \"60%\" or a mask"));
     }
-    if (share.kind != Kind::kPercent || share.high_percent > 0) return;
-    const std::string nothing = absl::StrCat("\"", share.text, "\" is nothing at all; ");
-    if (owner_ == RdtOwner::kClass) {
-      reader_.Fail(node, path, absl::StrCat(nothing, "1% is the least"));
-    } else {
-      reader_.Note(node, path,
-                   absl::StrCat(nothing,
-                                "the partition gets the fewest ways that a "
-                                "mask can have"));
-    }
+    if (share.kind == Kind::kMask || share.high_percent > 0) return;
+    reader_.Note(node, path,
+                 absl::StrCat("\"", share.text, "\" is nothing at all; ",
+                              owner_ == RdtOwner::kClass
+                                  ? "it is an error where this share counts: 1% is the least"
+                                  : "the partition gets the fewest ways that a mask can have"));
   }
 
   // [50%, 1000MBps], or one of them.

@@ -110,8 +110,7 @@ TEST(RdtConfigTest, ErrorsSayWhereAndWhatWouldBeRight) {
        "rdt.yaml:3:19: partitions.p.l3Allocation: \"101%\" is not a percentage (\"60%\") or a "
        "range of them (\"50-60%\") up to 100"},
       {partition + "l3Allocation: 40-50%", "a partition can't have a range"},
-      {partition + "l3Allocation: 0-0%", "1% is the least"},
-      {partition + "classes: {a: {l3Allocation: 0%}}", "1% is the least"},
+      {partition + "l3Allocation: 0-0%", "a partition can't have a range"},
       {partition + "l3Allocation: 0x0", "has no bit set"},
       {partition + "l3Allocation: 0xfg", "is not a hexadecimal mask"},
       {partition + "l3Allocation: [60%]", "must be a mapping"},

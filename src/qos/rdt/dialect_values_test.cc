@@ -91,6 +91,39 @@ TEST(RdtDialectValuesTest, SharesOfACache) {
         "\n", OnlyL3());
 }
 
+// Nothing at all is an error only where the share counts.
+TEST(RdtDialectValuesTest, NothingAtAllWithoutEffect) {
+  const std::string before =
+      "partitions:\n  p:\n    l3Allocation: 100%\n    classes:\n      c:\n        l3Allocation: ";
+  const char* const warning = "is nothing at all; it is an error where this share counts";
+  Check(
+      {
+          {"{all: {unified: 50%, code: 0%, data: 0%}}", "c L3:0=3ff;1=3ff", warning},
+          {"{all: {unified: 50%, code: 0-0%, data: 10%}}", "c L3:0=3ff;1=3ff", warning},
+          {"{all: 50%, \"7\": 0%}", "c L3:0=3ff;1=3ff", warning},
+          {"{all: 0%, \"0-1\": 50%}", "c L3:0=3ff;1=3ff", warning},
+          {"{all: {unified: 0%, code: 50%, data: 50%}}", kRefused},
+          {"{all: 50%, \"1\": 0%}", kRefused},
+          {"{all: 50%, \"1\": 0-0%}", kRefused},
+      },
+      before, "\n", OnlyL3());
+  linux::ResctrlInfo cdp = WithCdp();
+  cdp.mb.reset();
+  Check(
+      {
+          {"{all: {unified: 0%, code: 50%, data: 20%}}", "c L3CODE:0=3ff;1=3ff L3DATA:0=f;1=f",
+           warning},
+          {"{all: {unified: 50%, code: 0%, data: 20%}}", kRefused},
+          {"{all: {unified: 0%}}", kRefused},
+      },
+      before, "\n", cdp);
+  Check({{"0%", "c", warning}}, "options: {l3: {optional: true}}\n" + before, "\n",
+        OnlyBandwidth());
+  EXPECT_THAT(ReadRdt(before + "0%\n", OnlyL3()).error,
+              ::testing::HasSubstr("L3 of caches 0-1, class \"c\": \"0%\" is nothing at all; 1% is "
+                                   "the least"));
+}
+
 // The author of 0x3 means a mask: it is read so, with a warning of the others' reading.
 TEST(RdtDialectValuesTest, AMaskWithoutQuotesIsAMaskHereAlone) {
   const std::vector<Case> cases = {

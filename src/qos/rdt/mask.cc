@@ -77,6 +77,10 @@ absl::StatusOr<std::vector<uint64_t>> DivideCache(const std::vector<uint64_t>& p
 absl::StatusOr<uint64_t> OverlayCache(const RdtCacheShare& share, uint64_t base, uint64_t min_bits,
                                       bool sparse) {
   if (share.kind == RdtCacheShare::Kind::kMask) return OverlayMask(share, base, min_bits, sparse);
+  if (share.high_percent == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", share.text, "\" is nothing at all; 1% is the least"));
+  }
   if (!IsContiguous(base)) {
     return absl::InvalidArgumentError(
         absl::StrCat("\"", share.text, "\": the partition's mask 0x", absl::Hex(base),

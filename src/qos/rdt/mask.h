@@ -25,8 +25,8 @@ absl::StatusOr<std::vector<uint64_t>> DivideCache(const std::vector<uint64_t>& p
 // The part of a partition's mask that a class with `share` gets. Percentages count the partition's
 // ways from its lowest: n ways, from (low-1)·n/100 to (high-1)·n/100, where low 0 counts as 1; a
 // result below `min_bits` is widened downward, then upward. A mask is relative to the partition's
-// lowest way. INVALID_ARGUMENT when that does not fit. `base` is contiguous, unless `sparse`, and
-// has at least `min_bits`.
+// lowest way. INVALID_ARGUMENT when that does not fit, or is nothing at all. `base` is contiguous,
+// unless `sparse`, and has at least `min_bits`.
 absl::StatusOr<uint64_t> OverlayCache(const RdtCacheShare& share, uint64_t base, uint64_t min_bits,
                                       bool sparse);
 

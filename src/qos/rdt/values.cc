@@ -71,9 +71,6 @@ absl::StatusOr<RdtCacheShare> ParsePercent(absl::string_view text) {
     return Invalid(text, "is not a percentage (\"60%\") or a range of them (\"50-60%\") up to 100");
   }
   if (absl::StrContains(digits, '-')) share.kind = RdtCacheShare::Kind::kPercentRange;
-  if (range->last == 0 && share.kind == RdtCacheShare::Kind::kPercentRange) {
-    return Invalid(text, "is nothing at all; 1% is the least");
-  }
   share.low_percent = range->first;
   share.high_percent = range->last;
   if (share.kind == RdtCacheShare::Kind::kPercent) share.low_percent = 0;

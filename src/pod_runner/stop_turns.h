@@ -1,6 +1,6 @@
 // The order in which a pod's containers are stopped, and the grace period that they share.
-#ifndef PLIMSOLL_AGENT_PODS_STOP_TURNS_H_
-#define PLIMSOLL_AGENT_PODS_STOP_TURNS_H_
+#ifndef PLIMSOLL_POD_RUNNER_STOP_TURNS_H_
+#define PLIMSOLL_POD_RUNNER_STOP_TURNS_H_
 
 #include <condition_variable>
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 #include "base/steady_time.h"
 
-namespace plimsoll::agent {
+namespace plimsoll::pod {
 
 // A program gets this time after its hook and its wait in any case, in seconds (kubelet's
 // minimumGracePeriodInSeconds).
@@ -45,6 +45,6 @@ class StopTurns {
   std::map<size_t, size_t> running_;  // how many containers of a rank have not ended
 };
 
-}  // namespace plimsoll::agent
+}  // namespace plimsoll::pod
 
-#endif  // PLIMSOLL_AGENT_PODS_STOP_TURNS_H_
+#endif  // PLIMSOLL_POD_RUNNER_STOP_TURNS_H_

@@ -1,8 +1,8 @@
-#include "agent/pods/stop_turns.h"
+#include "pod_runner/stop_turns.h"
 
 #include <algorithm>
 
-namespace plimsoll::agent {
+namespace plimsoll::pod {
 
 StopTurns::StopTurns(int64_t grace_s, const std::vector<size_t>& ranks)
     : at_once_(grace_s == 0), deadline_(SteadyAfter(absl::Seconds(grace_s))) {
@@ -41,4 +41,4 @@ int64_t StopTurns::left_s() const {
                   kLeastGraceSeconds);
 }
 
-}  // namespace plimsoll::agent
+}  // namespace plimsoll::pod

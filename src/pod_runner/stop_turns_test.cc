@@ -1,4 +1,4 @@
-#include "agent/pods/stop_turns.h"
+#include "pod_runner/stop_turns.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/wait_until_for_test.h"
 
-namespace plimsoll::agent {
+namespace plimsoll::pod {
 namespace {
 
 TEST(StopTurnsTest, ARankWaitsForAllOfTheRanksBefore) {
@@ -69,4 +69,4 @@ TEST(StopTurnsTest, APeriodOfNothingHasNoOrder) {
 }
 
 }  // namespace
-}  // namespace plimsoll::agent
+}  // namespace plimsoll::pod
