@@ -148,6 +148,40 @@ TEST_F(RuntimeHandlersTest, TheHandlerGoesAlongOrNothingChanges) {
   EXPECT_EQ(Status(id).kubernetes_resources().limits().at("cpu").string(), "3");
 }
 
+// A client that announces the smaller pod first, as kubelet does.
+TEST_F(RuntimeHandlersTest, ARefusedShrinkLeavesTheMachineAsItWas) {
+  const std::string pod = RunOn("vm", Announcing("1", "128Mi"));
+  cri::ContainerConfig config = Web("sleep 1000");
+  config.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(128 * kMebibyte);
+  const std::string id = Start(pod, config);
+  ExecOutput(id, "head -c 41943040 /dev/zero > /dev/shm/used");
+  const auto announce = [&](const std::string& memory) {
+    cri::UpdatePodSandboxResourcesRequest request;
+    request.set_pod_sandbox_id(pod);
+    *request.mutable_pod_resources() = Announcing("1", memory).pod_resources();
+    cri::UpdatePodSandboxResourcesResponse response;
+    grpc::ClientContext context;
+    return node_.runtime().UpdatePodSandboxResources(&context, request, &response);
+  };
+  const std::string large = R"("size":{"vcpus":1,"memory_bytes":134217728)";
+  for (int tries = 0; tries < 2; ++tries) {
+    const grpc::Status announced = announce("20Mi");
+    ASSERT_TRUE(announced.ok()) << announced.error_message();
+    const grpc::Status refused = ResizeTo(id, "1", 20 * kMebibyte);
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_EQ(Status(id).resources().linux().memory_limit_in_bytes(), 128 * kMebibyte);
+    node_.KillDaemon();
+    ASSERT_TRUE(node_.StartDaemon().ok());
+  }
+  EXPECT_THAT(Noted("told"), HasSubstr(large));
+  EXPECT_THAT(Noted("told"), Not(HasSubstr(R"("memory_bytes":20971520)")));
+  ASSERT_TRUE(announce("64Mi").ok());
+  EXPECT_THAT(Noted("told"), Not(HasSubstr(R"("memory_bytes":67108864)")));
+  const grpc::Status shrunk = ResizeTo(id, "1", 64 * kMebibyte);
+  ASSERT_TRUE(shrunk.ok()) << shrunk.error_message();
+  EXPECT_THAT(Noted("told"), HasSubstr(R"("memory_bytes":67108864)"));
+}
+
 TEST_F(RuntimeHandlersTest, AStopOfTheDaemonEndsTheCommandAndTheNextStartTellsWhatHolds) {
   const std::string id = Start(RunOn("vm", Announcing("1", "64Mi")), Web("sleep 1000"));
   const int64_t limit = Status(id).resources().linux().memory_limit_in_bytes();

@@ -12,6 +12,10 @@ namespace plimsoll::linux {
 // "hugepages-2048kB" is "2MB" in names of control files (mm/hugetlb_cgroup.c, mem_fmt).
 std::optional<std::set<std::string>> ReadHugePageSizes(const FsRoot& host) {
   const auto names = host.List("sys/kernel/mm/hugepages");
+  // A kernel without huge pages has no such directory beside those of other kinds of memory.
+  if (absl::IsNotFound(names.status()) && host.Exists("sys/kernel/mm")) {
+    return std::set<std::string>();
+  }
   if (!names.ok()) return std::nullopt;
   std::set<std::string> sizes;
   for (absl::string_view name : *names) {

@@ -10,8 +10,8 @@
 
 namespace plimsoll::linux {
 
-// As control files spell them: "2MB", "1GB". nullopt where they can't be read, as with a kernel
-// without huge pages.
+// As control files spell them: "2MB", "1GB"; none with a kernel without huge pages. nullopt where
+// they can't be read, as without sysfs.
 std::optional<std::set<std::string>> ReadHugePageSizes(const FsRoot& host);
 
 }  // namespace plimsoll::linux

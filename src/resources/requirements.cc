@@ -79,9 +79,19 @@ absl::Status CheckSize(const std::string& name, const char* what, const Quantity
   // A quantity that large was capped to it.
   if (is_cpu ? amount <= *kMostCpus : amount < *kMostBytes) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(name, ": the ", what, " ", amount.text(), " is too large (",
-                   is_cpu ? absl::StrCat("at most ", kMostCpus->text(), " CPUs") : "less than 8Ei",
+      absl::StrCat(name, ": the ", what, " ", amount.text(), " is too large (at most ",
+                   is_cpu ? absl::StrCat(kMostCpus->text(), " CPUs") : "9223372036854775806 bytes",
                    "); without a ", what, " it is not bounded"));
+}
+
+absl::Status CheckSizes(const Requirements& requirements) {
+  for (const auto& [name, request] : requirements.requests) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckSize(name, "request", request));
+  }
+  for (const auto& [name, limit] : requirements.limits) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckSize(name, "limit", limit));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -92,12 +102,16 @@ Requirements WithDefaults(Requirements requirements) {
 }
 
 absl::Status Validate(const Requirements& requirements) {
+  PLIMSOLL_RETURN_IF_ERROR(ValidateWritten(requirements));
+  return CheckSizes(requirements);
+}
+
+absl::Status ValidateWritten(const Requirements& requirements) {
   for (const auto& [name, request] : requirements.requests) {
     if (request.Sign() < 0) {
       return absl::InvalidArgumentError(
           absl::StrCat(name, ": the request ", request.text(), " is negative"));
     }
-    PLIMSOLL_RETURN_IF_ERROR(CheckSize(name, "request", request));
     if (absl::StartsWith(name, kHugepages) && Find(requirements.limits, name) == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat(
           name, ": a request of huge pages needs the same limit: they can't be overcommitted"));
@@ -108,7 +122,6 @@ absl::Status Validate(const Requirements& requirements) {
       return absl::InvalidArgumentError(
           absl::StrCat(name, ": the limit ", limit.text(), " is negative"));
     }
-    PLIMSOLL_RETURN_IF_ERROR(CheckSize(name, "limit", limit));
     const Quantity* request = Find(requirements.requests, name);
     if (absl::StartsWith(name, kHugepages)) {
       PLIMSOLL_RETURN_IF_ERROR(ValidateHugepages(name, request, limit));

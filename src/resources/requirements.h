@@ -28,9 +28,12 @@ struct Requirements {
 Requirements WithDefaults(Requirements requirements);
 
 // INVALID_ARGUMENT names the resource: negative amounts, a request above its limit, hugepages whose
-// request is not their limit or is no multiple of the page size. `requirements` as written, before
+// request is not their limit or is no multiple of the page size, and amounts that no control file
+// holds: above 175921860 CPUs or 9223372036854775806 bytes. `requirements` as written, before
 // WithDefaults.
 absl::Status Validate(const Requirements& requirements);
+// The same for amounts that only inform (KEP-4112), which may be of any size: nothing writes them.
+absl::Status ValidateWritten(const Requirements& requirements);
 
 // --- CPU
 inline constexpr uint64_t kMinShares = 2;

@@ -190,8 +190,27 @@ TEST(RequirementsTest, MoreThanTheKernelCanHoldIsRefusedInItsOwnWords) {
     const absl::Status status = limited(name, amount);
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     EXPECT_NE(status.message().find(amount), absl::string_view::npos) << status;
-    EXPECT_NE(status.message().find("at most 175921860 CPUs") != absl::string_view::npos,
-              status.message().find("less than 8Ei") != absl::string_view::npos);
+    EXPECT_NE(
+        status.message().find("at most 175921860 CPUs") != absl::string_view::npos,
+        status.message().find("at most 9223372036854775806 bytes") != absl::string_view::npos);
+  }
+}
+
+// KEP-4112: no control file holds them.
+TEST(RequirementsTest, AmountsThatOnlyInformMayBeOfAnySize) {
+  for (const auto& [name, amount] : {std::pair("memory", "9223372036854775807"),
+                                     {"memory", "8Ei"},
+                                     {"memory", "1e30"},
+                                     {"cpu", "175921861"},
+                                     {"cpu", "1e30"}}) {
+    Requirements requirements;
+    requirements.limits[name] = *Quantity::Parse(amount);
+    EXPECT_TRUE(ValidateWritten(requirements).ok()) << ValidateWritten(requirements);
+    requirements.requests[name] = *Quantity::Parse(amount);
+    EXPECT_TRUE(ValidateWritten(requirements).ok()) << ValidateWritten(requirements);
+    EXPECT_TRUE(absl::IsInvalidArgument(Validate(requirements))) << name << " " << amount;
+    requirements.limits[name] = *Quantity::Parse("1");
+    EXPECT_TRUE(absl::IsInvalidArgument(ValidateWritten(requirements))) << "above its limit";
   }
 }
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "base/status.h"
@@ -50,6 +49,22 @@ void AddUndo(const linux::CgroupManager& cgroups, const std::string& group,
   if (written.cpuset_mems && !before->cpuset_mems) before->cpuset_mems = "";
 }
 
+// Takes over the members that an update of a container changes.
+void TakeUpdatedPart(const ContainerSpec& from, ContainerSpec* to) {
+  to->resources = from.resources;
+  to->oom_score_adj = from.oom_score_adj;
+  to->kubernetes_resources = from.kubernetes_resources;
+  to->said = from.said;
+  to->changed_by = from.changed_by;
+  to->asked = from.asked;
+}
+
+ContainerSpec UpdatedPartOf(const ContainerSpec& spec) {
+  ContainerSpec part;
+  TakeUpdatedPart(spec, &part);
+  return part;
+}
+
 // The record's classes of the types that are being changed.
 qos::HeldClasses HeldBefore(const ContainerRecord& record, const qos::HeldClasses& changing) {
   qos::HeldClasses before;
@@ -66,12 +81,7 @@ absl::Status ContainerUpdates::SaveAsked(Container& container, const ContainerSp
                                          const qos::HeldClasses& changing) const {
   absl::MutexLock lock(&container.mutex);
   ContainerRecord record = container.record;
-  record.spec.resources = asked.resources;
-  record.spec.oom_score_adj = asked.oom_score_adj;
-  record.spec.kubernetes_resources = asked.kubernetes_resources;
-  record.spec.said = asked.said;
-  record.spec.changed_by = asked.changed_by;
-  record.spec.asked = asked.asked;
+  TakeUpdatedPart(asked, &record.spec);
   for (const auto& [type, change] : changing) {
     qos::HeldClass& held = record.classes[type];
     held.implicit = change.implicit;
@@ -152,6 +162,23 @@ absl::Status ContainerUpdates::Finish(const ContainerRecord& record) const {
   return Annotate(options_.run.RemoveFile(UpdateMarkOf(record.id)), kWhat);
 }
 
+absl::Status ContainerUpdates::FinishOrTakeBack(ContainerRecord* record) const {
+  const absl::Status refused = Finish(*record);
+  if (!absl::IsFailedPrecondition(refused)) return refused;
+  // The update was killed before the kernel refused it.
+  const absl::StatusOr<std::string> before =
+      options_.run.Read(UpdateMarkOf(BeforeMarkIdOf(record->id)));
+  if (absl::IsNotFound(before.status())) return refused;
+  const absl::StatusOr<ContainerSpec> part =
+      before.ok() ? ContainerSpecFromJson(*before) : before.status();
+  if (!part.ok()) return AlsoNotSetBack(refused, part.status());
+  TakeUpdatedPart(*part, &record->spec);
+  const absl::Status saved = options_.store->PutContainer(*record);
+  const absl::Status finished = saved.ok() ? Finish(*record) : saved;
+  return finished.ok() ? AlsoSay(refused, "it has its earlier resources again")
+                       : AlsoNotSetBack(refused, finished);
+}
+
 absl::StatusOr<ContainerSpec> ContainerUpdates::Merge(
     const ContainerRecord& record, const ResourceUpdate& update,
     const linux::CgroupSettings& by_client) const {
@@ -193,7 +220,8 @@ absl::Status ContainerUpdates::CheckNow(const Container& container,
 
 absl::Status ContainerUpdates::TellHandler(const ContainerRecord& record,
                                            const ResourceUpdate& update, const ContainerSpec& asked,
-                                           std::optional<HandlerTurn>* turn, bool* told) const {
+                                           std::optional<HandlerTurn>* turn,
+                                           HandlerUpdates::Told* told) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox,
                             handler_updates_->SandboxThatTakesTurns(record.sandbox_id));
   // The row is lost, or the sandbox takes no turns.
@@ -202,7 +230,7 @@ absl::Status ContainerUpdates::TellHandler(const ContainerRecord& record,
   PLIMSOLL_RETURN_IF_ERROR((*turn)->status());
   const SandboxRecord pod = sandbox->Snapshot();
   PLIMSOLL_RETURN_IF_ERROR(handlers_->CheckFixed(pod, record.spec, asked, update.cgroup));
-  return handler_updates_->Tell(pod, &asked, **turn, told);
+  return handler_updates_->Tell(pod, {pod, &asked}, **turn, told);
 }
 
 absl::Status ContainerUpdates::MarkAndSave(Container& container, const ContainerSpec& asked,
@@ -234,24 +262,37 @@ void ContainerUpdates::TellUpdated(Container& container, const ContainerRecord& 
 absl::Status ContainerUpdates::Update(const std::shared_ptr<Container>& container,
                                       const ResourceUpdate& update,
                                       const linux::CgroupSettings& by_client) {
-  bool told = false;
-  // Runs once the locks below are released.
-  absl::Cleanup tell_back = [&] {
-    if (told) handler_updates_->TellBack(container->sandbox_id, container->id);
-  };
-  absl::MutexLock operation(&container->operation);
-  const ContainerRecord record = container->Snapshot();
+  HandlerUpdates::Told told;
+  const absl::Status done = UpdateAlone(*container, update, by_client, &told);
+  if (told.is_due) handler_updates_->TellInForce(container->sandbox_id, container->id);
+  if (!done.ok()) pictures_->TellUnfollowed(container->Snapshot());
+  return done;
+}
+
+absl::Status ContainerUpdates::UpdateAlone(Container& container, const ResourceUpdate& update,
+                                           const linux::CgroupSettings& by_client,
+                                           HandlerUpdates::Told* told) {
+  absl::MutexLock operation(&container.operation);
+  const ContainerRecord record = container.Snapshot();
   PLIMSOLL_RETURN_IF_ERROR(Check(record, update));
   const std::string what = absl::StrCat("update container ", record.id);
   const absl::StatusOr<ContainerSpec> asked = Merge(record, update, by_client);
   if (!asked.ok()) return Annotate(asked.status(), what);
   std::optional<HandlerTurn> turn;
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(record, update, *asked, &turn, &told), what));
+  absl::Status done = TellHandler(record, update, *asked, &turn, told);
+  if (done.ok()) done = Make(container, record, update, *asked, turn.has_value());
+  handler_updates_->Close(record.sandbox_id, done.ok(), told);
+  return Annotate(done, what);
+}
+
+absl::Status ContainerUpdates::Make(Container& container, const ContainerRecord& record,
+                                    const ResourceUpdate& update, const ContainerSpec& asked,
+                                    bool takes_turns) {
   // A thread that follows the node's share waits for this lock.
-  absl::MutexLock cpuset(&container->cpuset);
+  absl::MutexLock cpuset(&container.cpuset);
   const NodeConfinement::ShareNow share = confinement_->Current();
   auto confined = confinement_->ConfineAsked(update.cgroup, share, /*is_new=*/false);
-  if (!confined.ok()) return Annotate(confined.status(), what);
+  PLIMSOLL_RETURN_IF_ERROR(confined.status());
   confinement_->PutIntoPod(record.sandbox_id, update.cgroup, share.share, &confined->settings);
   std::vector<std::string> lost;
   const Machine* const machine = options_.runtime->machine();
@@ -260,28 +301,29 @@ absl::Status ContainerUpdates::Update(const std::shared_ptr<Container>& containe
   if (given.oom_score_adj)
     given.oom_score_adj = FitOomScoreAdj(*given.oom_score_adj, machine, &lost);
   PLIMSOLL_RETURN_IF_ERROR(
-      Annotate(PutLimitBack(*options_.cgroups, options_.run, record.id, record.cgroup_path), what));
+      PutLimitBack(*options_.cgroups, options_.run, record.id, record.cgroup_path));
   // Writes the row first: a crash can't undo an update that was reported, and a full disk changes
   // nothing. A start after a kill in between finishes the update from the row.
   UpdateMark mark(options_.run, record.id);  // its end removes the earlier mark
   const UpdateMark classes_mark(options_.run, ClassesMarkIdOf(record.id));
+  std::optional<UpdateMark> before_mark;
+  if (takes_turns) {
+    before_mark.emplace(options_.run, BeforeMarkIdOf(record.id));
+    PLIMSOLL_RETURN_IF_ERROR(before_mark->Set(ToJson(UpdatedPartOf(record.spec))));
+  }
   const qos::HeldClasses changing = classes_->ChangingTo(record.classes, update.classes);
-  PLIMSOLL_RETURN_IF_ERROR(
-      Annotate(MarkAndSave(*container, *asked, changing, mark, classes_mark), what));
+  PLIMSOLL_RETURN_IF_ERROR(MarkAndSave(container, asked, changing, mark, classes_mark));
   // A container without a process has nothing but its row.
   const absl::Status done =
-      IsRefused(record) ? absl::OkStatus() : Apply(*container, record, given, &mark);
+      IsRefused(record) ? absl::OkStatus() : Apply(container, record, given, &mark);
   if (!done.ok()) {
-    const absl::Status back = SaveAsked(*container, record.spec, HeldBefore(record, changing));
-    return Annotate(AlsoNotSetBack(done, back), what);
+    return AlsoNotSetBack(done, SaveAsked(container, record.spec, HeldBefore(record, changing)));
   }
-  std::move(tell_back).Cancel();
-  const bool other_group = SeeGroup(*options_.cgroups, *container);
-  if (SeeOomScore(options_.host, *container) || other_group) {
-    options_.events->Warn(record.sandbox_id, record.id, SaveRow(*options_.store, *container));
+  const bool other_group = SeeGroup(*options_.cgroups, container);
+  if (SeeOomScore(options_.host, container) || other_group) {
+    options_.events->Warn(record.sandbox_id, record.id, SaveRow(*options_.store, container));
   }
-  if (told) handler_updates_->ToldWhatHolds(record.sandbox_id);
-  TellUpdated(*container, record, update, share.share, lost);
+  TellUpdated(container, record, update, share.share, lost);
   return absl::OkStatus();
 }
 

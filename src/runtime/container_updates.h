@@ -51,18 +51,28 @@ class ContainerUpdates {
   // Finishes an update that a kill cut off: writes the row's resources to the kernel. Does nothing
   // for a container without a mark.
   absl::Status Finish(const ContainerRecord& record) const;
+  // The same. If the kernel refuses an update that was told to a runtime handler, the row and the
+  // record have the values from before that update, and the error says so.
+  absl::Status FinishOrTakeBack(ContainerRecord* record) const;
 
  private:
+  // `told`: see HandlerUpdates::Close.
+  absl::Status UpdateAlone(Container& container, const ResourceUpdate& update,
+                           const linux::CgroupSettings& by_client, HandlerUpdates::Told* told);
+  // Makes an update that the handler knows of. On failure the row and the kernel are as before.
+  absl::Status Make(Container& container, const ContainerRecord& record,
+                    const ResourceUpdate& update, const ContainerSpec& asked, bool takes_turns)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(container.operation);
   // Refuses an update before the handler, the row or the kernel knows of it.
   absl::Status Check(const ContainerRecord& record, const ResourceUpdate& update) const;
   // The container's spec after the update.
   absl::StatusOr<ContainerSpec> Merge(const ContainerRecord& record, const ResourceUpdate& update,
                                       const linux::CgroupSettings& by_client) const;
   // Takes the update's turn and tells the runtime handler. Does nothing if the pod's row is lost or
-  // its updates take no turns. `told`: whether the handler knows of the update.
+  // its updates take no turns.
   absl::Status TellHandler(const ContainerRecord& record, const ResourceUpdate& update,
                            const ContainerSpec& asked, std::optional<HandlerTurn>* turn,
-                           bool* told) const;
+                           HandlerUpdates::Told* told) const;
   // Sets the marks, then writes the row.
   absl::Status MarkAndSave(Container& container, const ContainerSpec& asked,
                            const qos::HeldClasses& changing, const UpdateMark& mark,

@@ -1,6 +1,7 @@
 // The resources that the engine gives to the kernel, as far as its runtime's machine has them.
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -103,6 +104,8 @@ TEST_F(EngineFitTest, HugePagesThatCannotBeAreTheClientsMistakeEverywhere) {
   SandboxSpec wrong = PodSpec();
   wrong.resources = Pages(1 << 30, 0);
   ExpectMistake(engine_->RunSandbox(wrong, "").status(), "pod default/pod");
+  std::swap(wrong.resources, wrong.overhead);
+  ExpectMistake(engine_->RunSandbox(wrong, "").status(), "pod default/pod");
   ExpectNothingLeft();
 
   const std::string id = MakeOne();
@@ -117,6 +120,19 @@ TEST_F(EngineFitTest, HugePagesThatCannotBeAreTheClientsMistakeEverywhere) {
   EXPECT_EQ(*engine_->GetContainer(id), before);
   EXPECT_EQ(engine_->ListContainers().size(), 1u);
   cgroups_.on_apply = nullptr;
+}
+
+TEST_F(EngineFitTest, HugePagesThatCannotBeAreAMistakeWithoutAControllerToo) {
+  runtime_.known = Small();
+  runtime_.known->controllers = {"cpuset", "memory"};
+  const std::string id = MakeOne();
+  ContainerSpec spec = Spec("other");
+  spec.resources = Pages(1 << 30, 0);
+  ExpectMistake(engine_->CreateContainer(pod_, spec, "").status(), "container other");
+  ExpectMistake(engine_->UpdateResources(id, {.cgroup = spec.resources}), id);
+  ExpectMistake(engine_->UpdateSandboxResources(pod_, {.resources = spec.resources}), pod_);
+  const absl::Status none = engine_->UpdateResources(id, {.cgroup = Pages(0, 0)});
+  EXPECT_TRUE(none.ok()) << none;
 }
 
 }  // namespace

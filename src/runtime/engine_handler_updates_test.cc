@@ -1,5 +1,8 @@
 // The update command of runtime handlers, over stand-ins: its calls, its ends, and the return to
 // the old values.
+#include <map>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
@@ -9,9 +12,12 @@
 namespace plimsoll::runtime {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 
 using EngineHandlerUpdatesTest = EngineHandlersTest;
 
@@ -290,6 +296,177 @@ TEST_F(EngineHandlerUpdatesTest, AKillAfterTheUpdateCommandIsToldBackAtTheNextSt
   StartEngine();
   EXPECT_TRUE(WaitUntil([&] { return !run_.Exists(WantedFile(pod)); }));
   EXPECT_THAT(Told(), HasSubstr(R"("vcpus":2)"));
+}
+
+// A shrink as kubelet makes it: the pod is announced first, then the container is updated.
+class EngineShrinkTest : public EngineHandlersTest {
+ protected:
+  static constexpr int64_t kMebibyte = 1 << 20;
+  void SetUp() override {
+    EngineHandlersTest::SetUp();
+    SetUpdateCommand("vm");
+    handlers_["vm"].is_fixed = true;
+  }
+  static PodResources Announcing(const std::string& memory) {
+    AnnouncedContainer web = {.name = "container", .type = AnnouncedContainer::Type::kContainer};
+    web.kubernetes_resources.limits["memory"] = memory;
+    return {.containers = {web}};
+  }
+  static ResourceUpdate ToMib(int64_t mib) {
+    ResourceUpdate update;
+    update.cgroup.memory_limit_bytes = mib * kMebibyte;
+    update.kubernetes_resources =
+        KubernetesResources{.requests = {}, .limits = {{"memory", absl::StrCat(mib, "Mi")}}};
+    return update;
+  }
+  void Begin() {
+    SandboxSpec spec = PodSpec();
+    spec.runtime_handler = "vm";
+    spec.pod_resources = Announcing("128Mi");
+    pod_ = Pod(spec);
+    ContainerSpec web = EngineTest::Spec("container");
+    web.kubernetes_resources.limits["memory"] = "128Mi";
+    web.resources.memory_limit_bytes = 128 * kMebibyte;
+    id_ = Create(pod_, web);
+    ASSERT_TRUE(engine_->StartContainer(id_).ok());
+  }
+  void Announce(const std::string& memory) {
+    const absl::Status done =
+        engine_->UpdateSandboxResources(pod_, {.pod_resources = Announcing(memory)});
+    ASSERT_TRUE(done.ok()) << done;
+  }
+  void RefuseNext() {
+    cgroups_.faults.FailNext("Apply", absl::FailedPreconditionError("40 MiB are in use"));
+  }
+  std::vector<std::string> Contradictions() const {
+    std::vector<std::string> found;
+    for (const Event& event : events_.Since(0)) {
+      if (absl::StrContains(event.message, "contradict")) found.push_back(event.message);
+    }
+    return found;
+  }
+  static std::string Size(int64_t mib) {
+    return absl::StrCat("\"size\":{\"memory_bytes\":", mib * kMebibyte, "}");
+  }
+
+  std::string pod_;
+  std::string id_;
+};
+
+TEST_F(EngineShrinkTest, TheMachineShrinksOnceItsContainersHave) {
+  Begin();
+  Announce("64Mi");
+  EXPECT_THAT(Told(), HasSubstr(Size(128))) << "the container may use as much still";
+  std::string at_the_kernel;
+  cgroups_.on_apply = [&] { at_the_kernel = dir_.root().Read("told").value_or(""); };
+  ASSERT_TRUE(engine_->UpdateResources(id_, ToMib(64)).ok());
+  cgroups_.on_apply = nullptr;
+  EXPECT_EQ(at_the_kernel, "") << "the command comes after the kernel's limit";
+  const std::string told = Told();
+  EXPECT_THAT(told, HasSubstr(Size(64)));
+  EXPECT_EQ(Times(told, "\"size\""), 1u);
+  EXPECT_FALSE(run_.Exists(WantedFile(pod_)));
+  EXPECT_THAT(Contradictions(), IsEmpty());
+}
+
+TEST_F(EngineShrinkTest, ARefusedShrinkLeavesTheMachineAsItWas) {
+  Begin();
+  for (int tries = 0; tries < 2; ++tries) {
+    Announce("20Mi");
+    RefuseNext();
+    const absl::Status refused = engine_->UpdateResources(id_, ToMib(20));
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    const std::string told = Told();
+    EXPECT_THAT(told, HasSubstr(Size(128)));
+    EXPECT_THAT(told, Not(HasSubstr(Size(20))));
+    EXPECT_FALSE(run_.Exists(WantedFile(pod_)));
+    EXPECT_EQ(engine_->GetContainer(id_)->spec.resources.memory_limit_bytes, 128 * kMebibyte);
+    EXPECT_EQ(engine_->GetContainer(id_)->spec.kubernetes_resources.limits.at("memory"), "128Mi");
+    StartEngine();
+  }
+  EXPECT_THAT(
+      Contradictions(),
+      Contains(AllOf(HasSubstr("container container: the written resources contradict linux"),
+                     HasSubstr("the limit of memory is 20Mi, linux has 128 MiB"))));
+  EXPECT_EQ(dir_.root().Read("told").value_or(""), "") << "a start tells nothing anew";
+  Announce("128Mi");  // as the agent does
+  EXPECT_THAT(Told(), HasSubstr(Size(128)));
+  Announce("64Mi");
+  ASSERT_TRUE(engine_->UpdateResources(id_, ToMib(64)).ok());
+  EXPECT_THAT(Told(), HasSubstr(Size(64)));
+}
+
+TEST_F(EngineShrinkTest, AContradictionIsToldOnce) {
+  Begin();
+  for (int tries = 0; tries < 3; ++tries) {
+    Announce("20Mi");
+    RefuseNext();
+    EXPECT_FALSE(engine_->UpdateResources(id_, ToMib(20)).ok());
+  }
+  EXPECT_THAT(Contradictions(), SizeIs(1));
+}
+
+// The row is written before the kernel refuses.
+TEST_F(EngineShrinkTest, ARefusedShrinkThatWasKilledIsTakenBackAtTheNextStart) {
+  Begin();
+  Announce("20Mi");
+  Told();
+  // The state of the disk at the moment of the kill.
+  std::map<std::string, std::string> files;
+  ContainerRecord row;
+  cgroups_.on_apply = [&] {
+    const std::vector<std::string> marks = *run_.List("updates");
+    for (const std::string& name : marks) {
+      files["updates/" + name] = *run_.Read("updates/" + name);
+    }
+    files[WantedFile(pod_)] = *run_.Read(WantedFile(pod_));
+    row = *engine_->GetContainer(id_);
+  };
+  RefuseNext();
+  EXPECT_FALSE(engine_->UpdateResources(id_, ToMib(20)).ok());
+  cgroups_.on_apply = nullptr;
+  ASSERT_EQ(row.spec.resources.memory_limit_bytes, 20 * kMebibyte);
+  for (const auto& [name, content] : files) ASSERT_TRUE(run_.ReplaceFile(name, content).ok());
+  ASSERT_TRUE(store_.PutContainer(row).ok());
+  RefuseNext();
+  StartEngine();
+  EXPECT_TRUE(WaitUntil([&] { return !run_.Exists(WantedFile(pod_)); }));
+  const ContainerRecord record = *engine_->GetContainer(id_);
+  EXPECT_EQ(record.spec.resources.memory_limit_bytes, 128 * kMebibyte);
+  EXPECT_EQ(record.spec.kubernetes_resources.limits.at("memory"), "128Mi");
+  const std::string told = Told();
+  EXPECT_THAT(told, HasSubstr(Size(128)));
+  EXPECT_THAT(told, Not(HasSubstr(Size(20))));
+  EXPECT_THAT(*run_.List("updates"), IsEmpty());
+}
+
+// One part of the machine grows and another shrinks.
+TEST_F(EngineShrinkTest, GrowthIsToldBeforeAndShrinkingAfter) {
+  handlers_["vm"].is_fixed = false;
+  Begin();
+  ResourceUpdate update = ToMib(64);
+  update.kubernetes_resources->limits["cpu"] = "2";
+  update.cgroup.cpu_quota_us = 200000;
+  std::string at_the_kernel;
+  cgroups_.on_apply = [&] { at_the_kernel = dir_.root().Read("told").value_or(""); };
+  ASSERT_TRUE(engine_->UpdateResources(id_, update).ok());
+  cgroups_.on_apply = nullptr;
+  EXPECT_THAT(at_the_kernel, HasSubstr("\"size\":{\"vcpus\":2,\"memory_bytes\":134217728}"));
+  EXPECT_THAT(Told(), HasSubstr("\"size\":{\"vcpus\":2,\"memory_bytes\":67108864}"));
+}
+
+// The next update or start tries again.
+TEST_F(EngineShrinkTest, ACommandThatFailsAfterAShrinkIsAWarning) {
+  Begin();
+  Announce("64Mi");
+  ExitWith(3);
+  EXPECT_TRUE(engine_->UpdateResources(id_, ToMib(64)).ok());
+  EXPECT_TRUE(run_.Exists(WantedFile(pod_)));
+  ExitWith(0);
+  Told();
+  StartEngine();
+  EXPECT_TRUE(WaitUntil([&] { return !run_.Exists(WantedFile(pod_)); }));
+  EXPECT_THAT(Told(), HasSubstr(Size(64)));
 }
 
 TEST_F(EngineHandlerUpdatesTest, AHandlerThatIsGoneIsNamed) {

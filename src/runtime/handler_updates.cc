@@ -46,38 +46,59 @@ absl::StatusOr<std::shared_ptr<Sandbox>> HandlerUpdates::SandboxThatTakesTurns(
   return takes_turns ? *sandbox : nullptr;
 }
 
-absl::Status HandlerUpdates::Tell(const SandboxRecord& sandbox, const ContainerSpec* also,
-                                  HandlerTurn& turn, bool* ran) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, handlers_->Find(sandbox));
-  if (handler == nullptr || handler->update_command.empty()) return absl::OkStatus();
-  PLIMSOLL_ASSIGN_OR_RETURN(const PodSize size, handlers_->SizeOf(*handler, sandbox, also));
-  const std::string file = WantedFileOf(sandbox.id);
-  const bool was_there = options_.run.Exists(file);
-  PLIMSOLL_RETURN_IF_ERROR(options_.run.ReplaceFile(
-      file, WantedText(sandbox, size, pictures_->Of(sandbox, also)), 0600));
+absl::Status HandlerUpdates::Mark(const Wanted& wanted, const PodSize& size) const {
+  return options_.run.ReplaceFile(
+      WantedFileOf(wanted.sandbox.id),
+      WantedText(wanted.sandbox, size, pictures_->Of(wanted.sandbox, wanted.also)), 0600);
+}
+
+void HandlerUpdates::Unmark(const std::string& sandbox_id) const {
+  options_.run.RemoveFile(WantedFileOf(sandbox_id)).IgnoreError();  // usually there is none
+}
+
+absl::Status HandlerUpdates::Run(const Handler& handler, const Wanted& wanted, const PodSize& size,
+                                 HandlerTurn& turn, bool* ran) const {
+  *ran = false;
+  PLIMSOLL_RETURN_IF_ERROR(Mark(wanted, size));
   Command command;
-  command.argv = handler->update_command;
-  command.argv.push_back(options_.run.PathOf(file));
-  RunLimits limits = {.timeout = absl::Seconds(handler->update_timeout_seconds)};
+  command.argv = handler.update_command;
+  command.argv.push_back(options_.run.PathOf(WantedFileOf(wanted.sandbox.id)));
+  RunLimits limits = {.timeout = absl::Seconds(handler.update_timeout_seconds)};
   limits.cancellation = turn.cancellation();
   const absl::Status done = RunChecked(std::move(command), limits).status();
   // A command that failed may have acted before; the error of a failed start has an errno.
   *ran = ErrnoOf(done) == 0;
   if (done.ok()) return absl::OkStatus();
-  if (!*ran && !was_there) ToldWhatHolds(sandbox.id);
   if (absl::IsCancelled(done)) return turn.status();
   const std::string why = absl::StrCat("the update command of runtime handler ",
-                                       sandbox.spec.runtime_handler, ": ", done.message());
+                                       wanted.sandbox.spec.runtime_handler, ": ", done.message());
   return absl::IsDeadlineExceeded(done) ? absl::DeadlineExceededError(why)
                                         : absl::FailedPreconditionError(why);
 }
 
-void HandlerUpdates::ToldWhatHolds(const std::string& sandbox_id) const {
-  options_.run.RemoveFile(WantedFileOf(sandbox_id)).IgnoreError();  // usually there is none
+absl::Status HandlerUpdates::Tell(const SandboxRecord& now, const Wanted& wanted, HandlerTurn& turn,
+                                  Told* told) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, handlers_->Find(wanted.sandbox));
+  if (handler == nullptr || handler->update_command.empty()) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodSize after,
+                            handlers_->SizeOf(*handler, wanted.sandbox, wanted.also));
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodSize before, handlers_->SizeOf(*handler, now, nullptr));
+  const PodSize meanwhile = LargerOf(before, after);
+  // With a mark from before, nobody knows the size that the handler was told last.
+  told->is_marked = !options_.run.Exists(WantedFileOf(now.id));
+  told->is_less = !(meanwhile == after);
+  if (told->is_less && meanwhile == before && told->is_marked) return Mark(wanted, before);
+  return Run(*handler, wanted, meanwhile, turn, &told->ran);
 }
 
-void HandlerUpdates::TellBack(const std::string& sandbox_id,
-                              const std::string& container_id) const {
+void HandlerUpdates::Close(const std::string& sandbox_id, bool is_made, Told* told) const {
+  told->is_due = is_made ? told->is_less : told->ran;
+  if (told->is_due) return;
+  if (is_made ? told->ran : told->is_marked) Unmark(sandbox_id);
+}
+
+void HandlerUpdates::TellInForce(const std::string& sandbox_id,
+                                 const std::string& container_id) const {
   const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = objects_->FindSandbox(sandbox_id);
   if (!sandbox.ok()) return;
   HandlerTurn turn((*sandbox)->turns, (*sandbox)->id);
@@ -86,9 +107,8 @@ void HandlerUpdates::TellBack(const std::string& sandbox_id,
   // by now.
   if (!turn.status().ok() || record.state != SandboxState::kReady) return;
   if (!options_.run.Exists(WantedFileOf(record.id))) return;
-  bool ran = false;
-  const absl::Status told = Tell(record, nullptr, turn, &ran);
-  if (told.ok()) return ToldWhatHolds(record.id);
+  const absl::Status told = TellSize(record, turn);
+  if (told.ok()) return Unmark(record.id);
   if (turn.status().ok()) {
     options_.events->Warn(
         record.id, container_id,
@@ -98,9 +118,17 @@ void HandlerUpdates::TellBack(const std::string& sandbox_id,
   }
 }
 
-void HandlerUpdates::TellBackLater(const std::string& sandbox_id) {
+absl::Status HandlerUpdates::TellSize(const SandboxRecord& record, HandlerTurn& turn) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, handlers_->Find(record));
+  if (handler == nullptr || handler->update_command.empty()) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodSize size, handlers_->SizeOf(*handler, record, nullptr));
+  bool ran = false;
+  return Run(*handler, {record}, size, turn, &ran);
+}
+
+void HandlerUpdates::TellInForceLater(const std::string& sandbox_id) {
   if (!options_.run.Exists(WantedFileOf(sandbox_id))) return;
-  const auto tell = [this, sandbox_id] { TellBack(sandbox_id, ""); };
+  const auto tell = [this, sandbox_id] { TellInForce(sandbox_id, ""); };
   if (!tellers_.TrySchedule(tell)) tell();
 }
 

@@ -23,6 +23,7 @@ class HandlerUpdatesTest : public PartsTest {
     Run("cat \"$1\" >> " + dir_.path() + "/told");
     SandboxRecord record = SandboxOf("pod");
     record.spec.runtime_handler = "vm";
+    handlers_["vm"].is_vm = true;
     sandbox_ = Add(record);
   }
   // The update command is a shell script of this text.
@@ -34,9 +35,28 @@ class HandlerUpdatesTest : public PartsTest {
   absl::Status Tell() {
     HandlerTurn turn(sandbox_->turns, "pod");
     PLIMSOLL_RETURN_IF_ERROR(turn.status());
-    ran_ = false;
-    return updates_.Tell(sandbox_->Snapshot(), nullptr, turn, &ran_);
+    told_ = {};
+    const SandboxRecord now = sandbox_->Snapshot();
+    return updates_.Tell(now, {now}, turn, &told_);
   }
+  // Tells of an update that announces `memory` for all.
+  absl::Status Tell(const std::string& memory) {
+    HandlerTurn turn(sandbox_->turns, "pod");
+    told_ = {};
+    const SandboxRecord now = sandbox_->Snapshot();
+    return updates_.Tell(now, {Announcing(now, memory)}, turn, &told_);
+  }
+  void Announce(const std::string& memory) {
+    absl::MutexLock lock(&sandbox_->mutex);
+    sandbox_->record = Announcing(sandbox_->record, memory);
+  }
+  static SandboxRecord Announcing(SandboxRecord record, const std::string& memory) {
+    AnnouncedContainer web = {.name = "web", .type = AnnouncedContainer::Type::kContainer};
+    web.kubernetes_resources.limits["memory"] = memory;
+    record.spec.pod_resources = {.containers = {web}};
+    return record;
+  }
+  void Close(bool is_made) { updates_.Close("pod", is_made, &told_); }
   // The handler may have been told values that aren't in force.
   bool IsMarked() const { return run_.Exists(WantedFileOf("pod")); }
   std::string Told() const { return dir_.root().Read("told").value_or(""); }
@@ -46,22 +66,61 @@ class HandlerUpdatesTest : public PartsTest {
   PodHandlers pod_handlers_{options_, &pictures_};
   HandlerUpdates updates_{options_, &objects_, &pictures_, &pod_handlers_};
   std::shared_ptr<Sandbox> sandbox_;
-  bool ran_ = false;
+  HandlerUpdates::Told told_;
 };
 
 TEST_F(HandlerUpdatesTest, TheCommandIsToldAndTheMarkStandsUntilItHolds) {
   EXPECT_EQ(Tell(), absl::OkStatus());
-  EXPECT_TRUE(ran_);
+  EXPECT_TRUE(told_.ran);
   EXPECT_THAT(Told(), HasSubstr(R"({"id":"pod","name":"pod")"));
   EXPECT_TRUE(IsMarked());
-  updates_.ToldWhatHolds("pod");
+  Close(/*is_made=*/true);
+  EXPECT_FALSE(told_.is_due);
   EXPECT_FALSE(IsMarked());
+}
+
+TEST_F(HandlerUpdatesTest, MoreIsToldBeforeAndLessAfterTheUpdate) {
+  Announce("1Gi");
+  ASSERT_TRUE(Tell("2Gi").ok());
+  EXPECT_TRUE(told_.ran);
+  EXPECT_THAT(Told(), HasSubstr("\"memory_bytes\":2147483648"));
+  Close(/*is_made=*/false);
+  EXPECT_TRUE(told_.is_due);
+
+  updates_.TellInForce("pod", "");
+  ASSERT_TRUE(dir_.root().RemoveFile("told").ok());
+  ASSERT_TRUE(Tell("512Mi").ok());
+  EXPECT_FALSE(told_.ran);
+  EXPECT_EQ(Told(), "") << "the update may be refused";
+  EXPECT_TRUE(IsMarked()) << "a start after a kill tells what is in force";
+  Close(/*is_made=*/false);
+  EXPECT_FALSE(told_.is_due);
+  EXPECT_FALSE(IsMarked());
+
+  ASSERT_TRUE(Tell("512Mi").ok());
+  Announce("512Mi");
+  Close(/*is_made=*/true);
+  ASSERT_TRUE(told_.is_due);
+  updates_.TellInForce("pod", "");
+  EXPECT_THAT(Told(), HasSubstr("\"memory_bytes\":536870912"));
+  EXPECT_FALSE(IsMarked());
+}
+
+// The handler may have been told anything.
+TEST_F(HandlerUpdatesTest, WithAMarkFromBeforeLessIsToldOnceMoreAsItWas) {
+  Announce("1Gi");
+  ASSERT_TRUE(run_.ReplaceFile(WantedFileOf("pod"), "").ok());
+  ASSERT_TRUE(Tell("512Mi").ok());
+  EXPECT_TRUE(told_.ran);
+  EXPECT_THAT(Told(), HasSubstr("\"memory_bytes\":1073741824"));
+  Close(/*is_made=*/false);
+  EXPECT_TRUE(told_.is_due);
 }
 
 TEST_F(HandlerUpdatesTest, AHandlerWithoutACommandIsNotTold) {
   handlers_["vm"].update_command.clear();
   EXPECT_EQ(Tell(), absl::OkStatus());
-  EXPECT_FALSE(ran_);
+  EXPECT_FALSE(told_.ran);
   EXPECT_FALSE(IsMarked());
 }
 
@@ -70,32 +129,34 @@ TEST_F(HandlerUpdatesTest, ACommandThatFailsMayHaveActed) {
   const absl::Status failed = Tell();
   EXPECT_TRUE(absl::IsFailedPrecondition(failed)) << failed;
   EXPECT_THAT(failed.message(), HasSubstr("the update command of runtime handler vm: "));
-  EXPECT_TRUE(ran_);
+  EXPECT_TRUE(told_.ran);
   EXPECT_TRUE(IsMarked());
 }
 
 TEST_F(HandlerUpdatesTest, ACommandThatCantBeStartedHasNot) {
   handlers_["vm"].update_command = {"/none/command"};
   EXPECT_TRUE(absl::IsFailedPrecondition(Tell()));
-  EXPECT_FALSE(ran_);
+  EXPECT_FALSE(told_.ran);
+  Close(/*is_made=*/false);
+  EXPECT_FALSE(told_.is_due);
   EXPECT_FALSE(IsMarked());
 }
 
 TEST_F(HandlerUpdatesTest, TheOldValuesAreToldIfOthersMayHaveBeen) {
-  updates_.TellBack("pod", "");
+  updates_.TellInForce("pod", "");
   EXPECT_EQ(Told(), "");
   ASSERT_TRUE(Tell().ok());
   const std::string once = Told();
-  updates_.TellBack("pod", "");
+  updates_.TellInForce("pod", "");
   EXPECT_EQ(Told(), once + once);
   EXPECT_FALSE(IsMarked());
-  updates_.TellBack("unknown", "");
+  updates_.TellInForce("unknown", "");
 }
 
 TEST_F(HandlerUpdatesTest, AFailureToTellThemIsAWarningAndTheMarkStays) {
   ASSERT_TRUE(Tell().ok());
   Run("exit 3");
-  updates_.TellBack("pod", "c");
+  updates_.TellInForce("pod", "c");
   EXPECT_THAT(Messages(EventType::kWarning),
               ElementsAre(HasSubstr("tell the runtime handler the pod's present resources")));
   EXPECT_TRUE(IsMarked());
@@ -108,14 +169,14 @@ TEST_F(HandlerUpdatesTest, APodThatStopsIsNotToldBack) {
     absl::MutexLock lock(&sandbox_->mutex);
     sandbox_->record.state = SandboxState::kNotReady;
   }
-  updates_.TellBack("pod", "");
+  updates_.TellInForce("pod", "");
   EXPECT_EQ(Told(), once);
 }
 
 TEST_F(HandlerUpdatesTest, AfterARestartOnlyAMarkedPodIsTold) {
-  updates_.TellBackLater("pod");
+  updates_.TellInForceLater("pod");
   ASSERT_TRUE(Tell().ok());
-  updates_.TellBackLater("pod");
+  updates_.TellInForceLater("pod");
   EXPECT_TRUE(WaitUntil([this] { return !IsMarked(); }));
   EXPECT_THAT(Messages(EventType::kWarning), IsEmpty());
 }

@@ -12,6 +12,7 @@
 #include "runtime/handlers/handler.h"
 #include "runtime/handlers/pod_size.h"
 #include "runtime/kept_devices.h"
+#include "runtime/machine_needs.h"
 #include "runtime/picture_parts.h"
 #include "runtime/pod_picture.h"
 #include "runtime/sandbox_place.h"
@@ -240,10 +241,18 @@ absl::StatusOr<std::vector<std::string>> PodHandlers::NodesOf(const std::string&
   return nodes;
 }
 
+resources::Requirements PodHandlers::NeedsOf(const SandboxRecord& sandbox) const {
+  const SandboxRecord pod = WithoutOverhead(sandbox);
+  return MachineNeeds(pod.spec, pictures_->Of(pod, nullptr), pictures_->LivingSpecs(pod, nullptr));
+}
+
 absl::StatusOr<PodSize> PodHandlers::SizeOf(const Handler& handler, const SandboxRecord& sandbox,
                                             const ContainerSpec* also,
                                             const CreateRequest* request) const {
-  PodPicture picture = pictures_->Of(WithoutOverhead(sandbox), also);
+  const SandboxRecord pod = WithoutOverhead(sandbox);
+  PodPicture picture = pictures_->Of(pod, also);
+  const resources::Requirements needs =
+      MachineNeeds(pod.spec, picture, pictures_->LivingSpecs(pod, also));
   AddDevicesByPlugins(pictures_->NewestSpecs(sandbox, also), &picture.now);
   absl::StatusOr<std::vector<std::string>> nodes = NodesOf(sandbox.id, picture.now, request);
   if (!nodes.ok()) {
@@ -253,7 +262,7 @@ absl::StatusOr<PodSize> PodHandlers::SizeOf(const Handler& handler, const Sandbo
   PLIMSOLL_RETURN_IF_ERROR(nodes.status());
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<VfioGroup> groups,
                             FindVfioGroups(options_.host, *nodes, handler.ports));
-  return SizeFor(handler, picture.total, std::move(groups));
+  return SizeFor(handler, needs, std::move(groups));
 }
 
 absl::Status PodHandlers::CheckSize(const SandboxRecord& sandbox) const {

@@ -47,8 +47,10 @@ class PodHandlers {
   // Adds the handler's program and the sandbox's size to a creation's spec and request.
   absl::Status ApplyTo(const SandboxRecord& sandbox, ContainerSpec* made,
                        CreateRequest* request) const;
-  // The size that the sandbox's virtual machine needs. `also`: see PodPictures::Of. `request`: the
-  // creation of `also`, with its CDI devices as they are now.
+  // What the sandbox's machine has to hold, without the overhead (machine_needs.h).
+  resources::Requirements NeedsOf(const SandboxRecord& sandbox) const;
+  // The size that the sandbox's virtual machine needs (machine_needs.h). `also`: see
+  // PodPictures::Of. `request`: the creation of `also`, with its CDI devices as they are now.
   absl::StatusOr<PodSize> SizeOf(const Handler& handler, const SandboxRecord& sandbox,
                                  const ContainerSpec* also,
                                  const CreateRequest* request = nullptr) const;

@@ -15,6 +15,7 @@
 #include "runtime/pod_picture.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/spec/paths.h"
+#include "runtime/state_machine.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -65,6 +66,18 @@ PodPicture PodPictures::Of(const SandboxRecord& sandbox, const ContainerSpec* al
   std::vector<ContainerSpec> specs = NewestSpecs(sandbox, also);
   for (ContainerSpec& spec : specs) spec = AsAsked(std::move(spec));
   return MakePicture(sandbox.spec, specs);
+}
+
+std::vector<ContainerSpec> PodPictures::LivingSpecs(const SandboxRecord& sandbox,
+                                                    const ContainerSpec* also) const {
+  std::vector<ContainerSpec> living;
+  for (const auto& container : objects_->ContainersOf(sandbox.id)) {
+    ContainerRecord record = container->Snapshot();
+    const bool is_also = also != nullptr && record.spec.name == also->name;
+    if (HasProcess(record) && !is_also) living.push_back(std::move(record.spec));
+  }
+  if (also != nullptr) living.push_back(*also);
+  return living;
 }
 
 absl::Status PodPictures::AddTo(const SandboxRecord& sandbox, ContainerSpec* made) const {
@@ -119,7 +132,29 @@ void PodPictures::TellContradiction(const ContainerRecord& container,
     return;
   }
   const std::string now = ContradictionOf(pod, AsAsked(container.spec));
+  if (!pod.pod_resources.empty()) {
+    absl::MutexLock lock(&(*sandbox)->mutex);
+    (*sandbox)->contradictions[container.spec.name] = now;  // for TellUnfollowed
+  }
   if (now.empty() || now == before) return;
+  options_.events->Add(EventType::kWarning, container.sandbox_id, container.id, now);
+}
+
+void PodPictures::TellUnfollowed(const ContainerRecord& container) const {
+  if (!options_.show_pictures) return;
+  const auto sandbox = objects_->FindSandbox(container.sandbox_id);
+  if (!sandbox.ok()) return;
+  const SandboxSpec pod = (*sandbox)->Snapshot().spec;
+  if (pod.pod_resources.empty()) return;
+  ContainerSpec spec = AsAsked(container.spec);
+  spec.kubernetes_resources = WrittenNow(pod, spec);
+  const std::string now = ContradictionOf(pod, spec);
+  {
+    absl::MutexLock lock(&(*sandbox)->mutex);
+    std::string& told = (*sandbox)->contradictions[spec.name];
+    if (std::exchange(told, now) == now) return;
+  }
+  if (now.empty()) return;
   options_.events->Add(EventType::kWarning, container.sandbox_id, container.id, now);
 }
 

@@ -19,7 +19,7 @@ namespace plimsoll::runtime {
 //
 // Uses `run`, `events` and `show_pictures` of the options, and Objects; no other part of the
 // engine. Both arguments must outlive this object. If the options show no pictures, only NextWord,
-// Of and NewestSpecs do anything.
+// Of, NewestSpecs and LivingSpecs do anything.
 //
 // Thread-safe, without a lock of its own. Every method takes the mutexes of sandboxes and
 // containers; Show takes Sandbox::picture before, after all locks of operations.
@@ -39,6 +39,9 @@ class PodPictures {
   std::vector<ContainerSpec> NewestSpecs(const SandboxRecord& sandbox,
                                          const ContainerSpec* also) const;
   PodPicture Of(const SandboxRecord& sandbox, const ContainerSpec* also) const;
+  // The containers that have a group, by their settings in it, with `also` in its state to come.
+  std::vector<ContainerSpec> LivingSpecs(const SandboxRecord& sandbox,
+                                         const ContainerSpec* also) const;
 
   // Adds the pod's picture to a container that is being made. INVALID_ARGUMENT if the container has
   // a mount of its own at the picture's path.
@@ -52,6 +55,10 @@ class PodPictures {
   void TellContradiction(const ContainerRecord& container, const ContainerSpec* had) const;
   void TellContradiction(const std::string& sandbox_id, const SandboxSpec* had,
                          const SandboxSpec& pod) const;
+  // The same after an update of the container that failed, for the latest word about it: the pod
+  // may be announced with amounts that the container doesn't have now. Told once, until an update
+  // of the container is made.
+  void TellUnfollowed(const ContainerRecord& container) const;
   // The same for all that is compared with kubelet's word, which has just come: TellContradiction
   // leaves those to this, since the word is older than the setting that has changed. `had`: the
   // pod's spec with the word before.

@@ -15,6 +15,7 @@
 #include "runtime/group_paths.h"
 #include "runtime/memory_shrink.h"
 #include "runtime/oci/fit.h"
+#include "runtime/picture_parts.h"
 #include "runtime/pod_group_settings.h"
 #include "runtime/quota_bounds.h"
 #include "runtime/spec/json.h"
@@ -70,6 +71,7 @@ absl::Status PodUpdates::SaveAsked(Sandbox& sandbox, const SandboxSpec& asked) c
   record.spec.overhead = asked.overhead;
   record.spec.pod_resources = asked.pod_resources;
   record.spec.announced = asked.announced;
+  record.spec.needed_before = asked.needed_before;
   record.spec.update_annotations = asked.update_annotations;
   PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(record));
   sandbox.record = std::move(record);
@@ -134,65 +136,79 @@ absl::Status PodUpdates::FinishLimits(const SandboxRecord& record) const {
 
 absl::Status PodUpdates::Update(const std::shared_ptr<Sandbox>& sandbox,
                                 const SandboxUpdate& update) {
-  bool told = false;
+  HandlerUpdates::Told told;
   absl::Status done;
   {
     absl::MutexLock operation(&sandbox->operation);
     done = UpdateAlone(*sandbox, update, &told);
     if (done.ok()) plugin_hooks_->SandboxUpdated(sandbox->Snapshot());
   }
-  if (!done.ok() && told) handler_updates_->TellBack(sandbox->id, "");
+  if (told.is_due) handler_updates_->TellInForce(sandbox->id, "");
   return done;
 }
 
-absl::Status PodUpdates::UpdateAlone(Sandbox& sandbox, const SandboxUpdate& update, bool* told) {
+absl::Status PodUpdates::Check(const SandboxRecord& record, const SandboxUpdate& update,
+                               std::string* lost) const {
+  PLIMSOLL_RETURN_IF_ERROR(CheckSettings(update.resources, options_.runtime->machine()));
+  PLIMSOLL_RETURN_IF_ERROR(CheckSettings(update.overhead, options_.runtime->machine()));
+  PLIMSOLL_ASSIGN_OR_RETURN(*lost, confinement_->CheckPod(update.resources));
+  return plugin_hooks_->UpdateSandbox(record, update);
+}
+
+absl::Status PodUpdates::UpdateAlone(Sandbox& sandbox, const SandboxUpdate& update,
+                                     HandlerUpdates::Told* told) {
   const SandboxRecord record = sandbox.Snapshot();
   if (record.state != SandboxState::kReady) {
     return absl::FailedPreconditionError(absl::StrCat("sandbox ", record.id, " is ",
                                                       StateName(record.state),
                                                       "; an update needs one that is Ready"));
   }
-  SandboxSpec asked = record.spec;
+  const std::string what = absl::StrCat("update sandbox ", record.id);
+  std::string lost;
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(Check(record, update, &lost), what));
+  SandboxRecord wanted = record;
+  SandboxSpec& asked = wanted.spec;
   linux::MergeUpdate(update.resources, options_.cgroups->layout(), &asked.resources);
   linux::MergeInto(update.overhead, &asked.overhead);
   if (update.pod_resources) AnnounceAnew(*update.pod_resources, pictures_->NextWord(), &asked);
   asked.update_annotations = update.annotations;
-  const std::string what = absl::StrCat("update sandbox ", record.id);
-  PLIMSOLL_RETURN_IF_ERROR(
-      Annotate(CheckSettings(update.resources, options_.runtime->machine()), what));
-  PLIMSOLL_RETURN_IF_ERROR(
-      Annotate(CheckSettings(update.overhead, options_.runtime->machine()), what));
-  const absl::StatusOr<std::string> lost = confinement_->CheckPod(update.resources);
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(lost.status(), what));
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(plugin_hooks_->UpdateSandbox(record, update), what));
-  SandboxRecord wanted = record;
-  wanted.spec = asked;
   PLIMSOLL_ASSIGN_OR_RETURN(const bool takes_turns, handlers_->TakesTurns(record));
   std::optional<HandlerTurn> turn;
+  absl::Status done;
   if (takes_turns) {
     turn.emplace(sandbox.turns, sandbox.id);
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(turn->status(), what));
-    PLIMSOLL_RETURN_IF_ERROR(
-        Annotate(handlers_->CheckFixed(record, wanted, update.resources), what));
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(handler_updates_->Tell(wanted, nullptr, *turn, told), what));
+    done = TellHandler(record, update, &wanted, *turn, told);
   }
-  const linux::CgroupSettings changed =
-      ChangedSettings(PodGroupSettings(record.spec), PodGroupSettings(asked), update.resources);
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(
-      PutLimitBack(*options_.cgroups, options_.run, RoomMarkIdOf(record.id), record.cgroup_path),
-      what));
-  UpdateMark room(options_.run, RoomMarkIdOf(record.id));  // its end removes the earlier mark
-  const UpdateMark mark(options_.run, record.id);
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(ToJson(changed)), what));
-  // The row first, as with a container.
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(sandbox, asked), what));
-  const absl::Status done = ApplyOrSetBack(sandbox, record, update, changed, &room);
+  if (done.ok()) done = Make(sandbox, record, update, asked);
+  handler_updates_->Close(record.id, done.ok(), told);
   if (!done.ok()) return Annotate(done, what);
-  if (*told) handler_updates_->ToldWhatHolds(record.id);
-  confinement_->TellPodLost(record.id, *lost);
+  confinement_->TellPodLost(record.id, lost);
   pictures_->Show(record.id);
   pictures_->TellContradiction(record.id, &record.spec, asked);
   return absl::OkStatus();
+}
+
+absl::Status PodUpdates::TellHandler(const SandboxRecord& record, const SandboxUpdate& update,
+                                     SandboxRecord* wanted, HandlerTurn& turn,
+                                     HandlerUpdates::Told* told) const {
+  PLIMSOLL_RETURN_IF_ERROR(turn.status());
+  PLIMSOLL_RETURN_IF_ERROR(handlers_->CheckFixed(record, *wanted, update.resources));
+  wanted->spec.needed_before = InWriting(handlers_->NeedsOf(record));
+  return handler_updates_->Tell(record, {*wanted}, turn, told);
+}
+
+absl::Status PodUpdates::Make(Sandbox& sandbox, const SandboxRecord& record,
+                              const SandboxUpdate& update, const SandboxSpec& asked) {
+  const linux::CgroupSettings changed =
+      ChangedSettings(PodGroupSettings(record.spec), PodGroupSettings(asked), update.resources);
+  PLIMSOLL_RETURN_IF_ERROR(
+      PutLimitBack(*options_.cgroups, options_.run, RoomMarkIdOf(record.id), record.cgroup_path));
+  UpdateMark room(options_.run, RoomMarkIdOf(record.id));  // its end removes the earlier mark
+  const UpdateMark mark(options_.run, record.id);
+  PLIMSOLL_RETURN_IF_ERROR(mark.Set(ToJson(changed)));
+  // The row first, as with a container.
+  PLIMSOLL_RETURN_IF_ERROR(SaveAsked(sandbox, asked));
+  return ApplyOrSetBack(sandbox, record, update, changed, &room);
 }
 
 absl::Status PodUpdates::ApplyOrSetBack(Sandbox& sandbox, const SandboxRecord& record,

@@ -3,6 +3,7 @@
 #define PLIMSOLL_RUNTIME_POD_UPDATES_H_
 
 #include <memory>
+#include <string>
 
 #include "absl/status/status.h"
 #include "runtime/engine_options.h"
@@ -49,9 +50,22 @@ class PodUpdates {
   absl::Status Apply(const SandboxRecord& record, const linux::CgroupSettings& settings) const;
 
  private:
-  // `told`: whether the runtime handler knows of the update.
-  absl::Status UpdateAlone(Sandbox& sandbox, const SandboxUpdate& update, bool* told)
+  // `told`: see HandlerUpdates::Close.
+  absl::Status UpdateAlone(Sandbox& sandbox, const SandboxUpdate& update,
+                           HandlerUpdates::Told* told)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(sandbox.operation);
+  // Refuses an update before the handler, the row or the kernel knows of it. `lost`: see
+  // NodeConfinement::CheckPod.
+  absl::Status Check(const SandboxRecord& record, const SandboxUpdate& update,
+                     std::string* lost) const;
+  // Tells the runtime handler within the update's turn, and adds to `wanted` what the pod needed
+  // before.
+  absl::Status TellHandler(const SandboxRecord& record, const SandboxUpdate& update,
+                           SandboxRecord* wanted, HandlerTurn& turn,
+                           HandlerUpdates::Told* told) const;
+  // Sets the marks, writes the row, then the kernel.
+  absl::Status Make(Sandbox& sandbox, const SandboxRecord& record, const SandboxUpdate& update,
+                    const SandboxSpec& asked);
   absl::Status SaveAsked(Sandbox& sandbox, const SandboxSpec& asked) const;
   // Writes the recorded resources to the kernel; on failure the record and the kernel are as
   // before.

@@ -303,7 +303,7 @@ void Recovery::Reinstate(const Finding& finding, ContainerRecord* record) {
   Trouble(finding, parts_.classes.FinishChange(record, &is_due));
   Trouble(finding, parts_.classes.Adopt(record, &changed));
   if (is_due || changed) Trouble(finding, parts_.options.store->PutContainer(*record));
-  Trouble(finding, updates_.Finish(*record));
+  Trouble(finding, updates_.FinishOrTakeBack(record));
   if (is_live) Trouble(finding, RegisterAgain(*record));
 }
 
@@ -459,7 +459,7 @@ void Recovery::RecoverSandbox(SandboxRecord record, const Finding* found) {
     sandbox->stop_told = was_stopped;
   }
   Trouble(finding, parts_.ends.pid_namespaces.Watch(sandbox));
-  parts_.handler_updates.TellBackLater(sandbox->id);
+  parts_.handler_updates.TellInForceLater(sandbox->id);
 }
 
 }  // namespace plimsoll::runtime

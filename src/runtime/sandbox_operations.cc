@@ -14,7 +14,6 @@
 #include "runtime/engine_impl.h"
 #include "runtime/handlers/handler.h"
 #include "runtime/oci/fit.h"
-#include "runtime/pod_group_settings.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
 #include "runtime/store/unwritable.h"
@@ -182,8 +181,9 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   record.client_config = std::move(client_config);
   PLIMSOLL_RETURN_IF_ERROR(CheckUserNamespace(parts_, record));
   const std::string pod = absl::StrCat("pod ", spec.pod_namespace, "/", spec.name);
-  PLIMSOLL_RETURN_IF_ERROR(
-      Annotate(CheckSettings(PodGroupSettings(spec), parts_.options.runtime->machine()), pod));
+  const Machine* const machine = parts_.options.runtime->machine();
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(spec.resources, machine), pod));
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(spec.overhead, machine), pod));
   const absl::StatusOr<std::string> lost = parts_.confinement.CheckPod(spec.resources);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(lost.status(), pod));
   record.spec.selinux.level = LevelFor(parts_, spec);
@@ -363,7 +363,7 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
     const absl::Status unmarked = parts_.options.run.RemoveFile(UpdateMarkOf(mark));
     if (!absl::IsNotFound(unmarked)) PLIMSOLL_RETURN_IF_ERROR(unmarked);
   }
-  // TellBack writes there, without the lock of an operation.
+  // TellInForce writes there, without the lock of an operation.
   call_off.AwaitEnd();
   PLIMSOLL_RETURN_IF_ERROR(RemoveSandboxPlace(parts_.options.host, parts_.options.run, record.id));
   PLIMSOLL_RETURN_IF_ERROR(parts_.groups.RemoveAll(*sandbox));

@@ -29,6 +29,12 @@ inline std::string ClassesMarkIdOf(absl::string_view container_id) {
   return absl::StrCat(container_id, ".classes");
 }
 
+// The id of the mark that keeps what an update of a container changes, as it was before. For
+// containers whose runtime handler sizes a machine by them.
+inline std::string BeforeMarkIdOf(absl::string_view container_id) {
+  return absl::StrCat(container_id, ".before");
+}
+
 // A file that exists from Set to the object's end: meanwhile the kernel may have any part of the
 // update's row. A pod's mark holds the settings to write, since its row also has members for
 // information alone. A container's mark and a pod's second one (RoomMarkIdOf) hold the limit to put

@@ -50,6 +50,33 @@ PortKind MainPort(const PodSize& size) {
   return roots >= switches ? PortKind::kRoot : PortKind::kSwitch;
 }
 
+void RaiseTo(const std::optional<int64_t>& least, std::optional<int64_t>* amount) {
+  if (least.has_value()) *amount = std::max(amount->value_or(*least), *least);
+}
+
+// In canonical form, as a size has it.
+Quantity AmountOf(const std::string& text) {
+  return Quantity::Parse(text).value_or(Quantity());
+}
+
+bool HasGroup(const std::vector<VfioGroup>& groups, const std::string& group) {
+  return absl::c_any_of(groups, [&](const VfioGroup& each) { return each.group == group; });
+}
+
+// Those of `other`, and those that only `one` has.
+std::vector<VfioGroup> BothGroups(const std::vector<VfioGroup>& one,
+                                  const std::vector<VfioGroup>& other) {
+  // In the order of the one that has all of them: else the two would differ by their order alone.
+  const bool one_has_all =
+      absl::c_all_of(other, [&](const VfioGroup& group) { return HasGroup(one, group.group); });
+  if (one_has_all) return one;
+  std::vector<VfioGroup> both = other;
+  for (const VfioGroup& group : one) {
+    if (!HasGroup(both, group.group)) both.push_back(group);
+  }
+  return both;
+}
+
 bool IsLimited(const resources::ResourceList& limits, const std::string& name) {
   const auto limit = limits.find(name);
   if (limit == limits.end()) return false;
@@ -94,6 +121,24 @@ PodSize SizeFor(const Handler& handler, const Requirements& total, std::vector<V
   size.plug = handler.plug;
   if (handler.plug != Plug::kNone) size.groups = std::move(groups);
   return size;
+}
+
+PodSize LargerOf(const PodSize& one, const PodSize& other) {
+  PodSize larger = one;
+  RaiseTo(other.cpu_request_milli, &larger.cpu_request_milli);
+  RaiseTo(other.cpu_limit_milli, &larger.cpu_limit_milli);
+  RaiseTo(other.vcpus, &larger.vcpus);
+  RaiseTo(other.memory_bytes, &larger.memory_bytes);
+  for (const auto& [size, bytes] : other.hugepages) {
+    larger.hugepages[size] = std::max(larger.hugepages[size], bytes);
+  }
+  for (const auto& [name, amount] : other.resources) {
+    const auto [had, is_new] = larger.resources.emplace(name, amount);
+    if (!is_new && AmountOf(had->second) < AmountOf(amount)) had->second = amount;
+  }
+  larger.plug = other.plug;
+  larger.groups = BothGroups(one.groups, other.groups);
+  return larger;
 }
 
 std::string ToJson(const PodSize& size) {

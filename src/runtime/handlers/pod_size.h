@@ -36,6 +36,10 @@ struct PodSize {
 PodSize SizeFor(const Handler& handler, const resources::Requirements& total,
                 std::vector<VfioGroup> groups);
 
+// A size into which both fit. A member that one of them lacks is the other's: nothing says which is
+// larger, the handler's default or an amount.
+PodSize LargerOf(const PodSize& one, const PodSize& other);
+
 // {"vcpus":2,...}: every known member, in a fixed order.
 std::string ToJson(const PodSize& size);
 

@@ -1,5 +1,8 @@
 #include "runtime/handlers/pod_size.h"
 
+#include <optional>
+#include <utility>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -66,6 +69,39 @@ TEST(PodSizeTest, OfEachResourceTheLargerOfLimitAndRequest) {
                           Pair("io.kubernetes.cri.sandbox-memory", "1610612736"),
                           Pair("plimsoll.dev/sandbox-size", ToJson(size)),
                           Pair("sgx.intel.com/epc", "512Ki")));
+}
+
+TEST(PodSizeTest, BothFitIntoTheLarger) {
+  PodSize one = {.cpu_request_milli = 500,
+                 .cpu_limit_milli = 2000,
+                 .vcpus = 2,
+                 .memory_bytes = 1 << 20,
+                 .hugepages = {{"2Mi", 4 << 20}},
+                 .resources = {{"a", "512Ki"}, {"b", "1"}},
+                 .plug = Plug::kHot,
+                 .groups = Groups()};
+  PodSize other = {.cpu_request_milli = 700,
+                   .cpu_limit_milli = 1000,
+                   .vcpus = std::nullopt,
+                   .memory_bytes = 2 << 20,
+                   .hugepages = {{"2Mi", 2 << 20}, {"1Gi", 1 << 30}},
+                   .resources = {{"a", "1Mi"}, {"c", "2"}},
+                   .plug = Plug::kHot,
+                   .groups = {Groups()[1]}};
+  const PodSize larger = {.cpu_request_milli = 700,
+                          .cpu_limit_milli = 2000,
+                          .vcpus = 2,
+                          .memory_bytes = 2 << 20,
+                          .hugepages = {{"2Mi", 4 << 20}, {"1Gi", 1 << 30}},
+                          .resources = {{"a", "1Mi"}, {"b", "1"}, {"c", "2"}},
+                          .plug = Plug::kHot,
+                          .groups = Groups()};
+  EXPECT_EQ(LargerOf(one, other), larger);
+  EXPECT_EQ(LargerOf(other, one), larger);
+  EXPECT_EQ(LargerOf(one, one), one);
+  EXPECT_EQ(LargerOf(one, {}).memory_bytes, 1 << 20);
+  std::swap(one.groups[0], one.groups[1]);
+  EXPECT_EQ(LargerOf(one, larger).groups, one.groups);
 }
 
 TEST(PodSizeTest, WhatIsNotKnownIsNotTold) {

@@ -26,9 +26,9 @@ linux::CgroupSettings FitSettings(const linux::CgroupSettings& asked, const Mach
                                   std::vector<std::string>* warnings);
 
 // INVALID_ARGUMENT for a limit above 0 of huge pages in a size that the kernel doesn't have, naming
-// the sizes that it has. Nobody can have such pages, so the limit is a mistake; one of 0 holds
-// anyway. Without a hugetlb controller nothing is refused: no limit is enforced there, and
-// FitSettings says so.
+// the sizes that it has: with a hugetlb controller or without. Nobody can have such pages, so the
+// limit is a mistake; one of 0 holds anyway. Of limits that no controller enforces, FitSettings
+// warns.
 absl::Status CheckSettings(const linux::CgroupSettings& asked, const Machine* machine);
 
 // `wanted` clamped to -1000 to 1000. Where the machine doesn't let it be lowered, also to this

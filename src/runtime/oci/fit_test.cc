@@ -75,6 +75,19 @@ TEST_F(FitTest, NoHugePagesAreNoLossWhereThereAreNone) {
   EXPECT_TRUE(CheckSettings(asked, &machine_).ok()) << "as with any other controller";
 }
 
+TEST_F(FitTest, ASizeThatTheKernelLacksIsAMistakeWithoutAControllerToo) {
+  machine_.controllers = {"cpu"};
+  machine_.huge_page_sizes = {"2MB"};
+  linux::CgroupSettings asked;
+  asked.hugetlb_limits = {{"2MB", 4 << 20}, {"3MB", 0}};
+  EXPECT_TRUE(CheckSettings(asked, &machine_).ok());
+  asked.hugetlb_limits["3MB"] = 4 << 20;
+  const absl::Status mistake = CheckSettings(asked, &machine_);
+  EXPECT_TRUE(absl::IsInvalidArgument(mistake)) << mistake;
+  EXPECT_THAT(std::string(mistake.message()),
+              AllOf(HasSubstr("4 MiB (4194304 bytes) of 3MB huge pages"), HasSubstr("has: 2MB")));
+}
+
 // kubelet sends a limit of 0 for each size that it knows.
 TEST_F(FitTest, SizesThatTheKernelLacksAreLeftOut) {
   machine_.huge_page_sizes = {"2MB", "64KB"};

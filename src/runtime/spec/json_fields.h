@@ -197,7 +197,7 @@ void Fields(Visitor& visit, auto& s, const SandboxSpec*) {
   auto& [name, uid, pod_namespace, attempt, hostname, log_directory, cgroup_parent, handler,
          namespaces, sysctls, privileged, resources, overhead, servers, searches, options, classes,
          classes_from_scheduler, update_annotations, pod_resources, announced_by, facts, announced,
-         picture_directory, network, selinux] = s;
+         needed_before, picture_directory, network, selinux] = s;
   visit("name", name);
   visit("uid", uid);
   visit("pod_namespace", pod_namespace);
@@ -221,6 +221,7 @@ void Fields(Visitor& visit, auto& s, const SandboxSpec*) {
   visit("announced_by", announced_by);
   visit("kubelet_facts", facts);
   visit("announced", announced);
+  visit("needed_before", needed_before);
   visit("picture_directory", picture_directory);
   visit("network", network);
   visit("selinux", selinux);

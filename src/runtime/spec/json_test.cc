@@ -89,6 +89,7 @@ SandboxSpec FullSandbox() {
           .pod_resources = FullPodResources(),
           .announced_by = SaidBy::kAnnotation,
           .facts = FullFacts(),
+          .needed_before = {.requests = {{"cpu", "1"}}, .limits = {{"memory", "1Gi"}}},
           .picture_directory = "/etc/pod",
           .network = {.port_mappings = {{.protocol = "udp",
                                          .container_port = 53,

@@ -31,7 +31,7 @@ absl::StatusOr<resources::Requirements> ParseResources(const KubernetesResources
   resources::Requirements parsed;
   PLIMSOLL_ASSIGN_OR_RETURN(parsed.requests, ParseList(written.requests, "requests"));
   PLIMSOLL_ASSIGN_OR_RETURN(parsed.limits, ParseList(written.limits, "limits"));
-  PLIMSOLL_RETURN_IF_ERROR(resources::Validate(parsed));
+  PLIMSOLL_RETURN_IF_ERROR(resources::ValidateWritten(parsed));
   return parsed;
 }
 

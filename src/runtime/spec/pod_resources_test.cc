@@ -32,6 +32,14 @@ TEST(PodResourcesTest, WhatKubernetesAllowsIsValid) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
+// KEP-4112: they inform, and no control file gets them.
+TEST(PodResourcesTest, AmountsThatNoKernelHoldsAreValid) {
+  PodResources pod = With({.limits = {{"cpu", "175921861"}, {"memory", "9223372036854775807"}}});
+  pod.kubernetes_resources = {.requests = {{"cpu", "1e12"}}, .limits = {{"cpu", "1e12"}}};
+  const absl::Status status = Validate(pod, "pod_resources");
+  EXPECT_TRUE(status.ok()) << status;
+}
+
 TEST(PodResourcesTest, ErrorsNameContainerAndMember) {
   EXPECT_THAT(
       Refusal(With({.limits = {{"cpu", "much"}}})),
