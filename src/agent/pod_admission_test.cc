@@ -40,6 +40,23 @@ TEST_F(PodAdmissionTest, TooMuchIsRejectedByItsResource) {
   EXPECT_EQ((*AdmitPod(node_, classes_, Pod("1"), {&other}))->reason, "OutOfpods");
 }
 
+TEST_F(PodAdmissionTest, EphemeralStorageIsAdmittedLikeAnyResource) {
+  const auto asking = [](const std::string& storage) {
+    return pod::ParseManifests(
+               "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, "
+               "image: i, resources: {requests: {ephemeral-storage: " +
+                   storage + "}}}]}}",
+               "p")
+        ->front();
+  };
+  node_.allocatable["ephemeral-storage"] = *resources::Quantity::Parse("252Gi");
+  const auto verdict = AdmitPod(node_, classes_, asking("100Ti"), {});
+  ASSERT_TRUE(verdict.ok()) << verdict.status();
+  ASSERT_TRUE(verdict->has_value());
+  EXPECT_EQ((*verdict)->reason, "OutOfephemeral-storage");
+  EXPECT_FALSE((*AdmitPod(node_, classes_, asking("252Gi"), {})).has_value());
+}
+
 TEST_F(PodAdmissionTest, AClassThatTheRuntimeDoesNotListIsRejectedUnlessItIsPassed) {
   pod::Manifest pod = Pod("1");
   pod.annotations["rdt.resources.alpha.kubernetes.io/default"] = "gold";

@@ -14,6 +14,8 @@
 namespace plimsoll::pod {
 namespace {
 
+constexpr char kStorage[] = "ephemeral-storage";
+
 bool IsOfLinux(const std::string& name) {
   return name == "cpu" || name == "memory" || absl::StartsWith(name, "hugepages-");
 }
@@ -25,10 +27,14 @@ bool IsExtended(const std::string& name) {
 
 std::string NearResource(const std::string& name) {
   const std::string closest =
-      ClosestWord(name, {"cpu", "memory", "hugepages-2Mi", "hugepages-1Gi"});
+      ClosestWord(name, {"cpu", "memory", kStorage, "hugepages-2Mi", "hugepages-1Gi"});
   return closest.empty() ? "known are cpu, memory, hugepages-<size>, ephemeral-storage and "
                            "extended resources (example.com/name)"
                          : absl::StrCat("did you mean \"", closest, "\"?");
+}
+
+bool IsQuantity(const YAML::Node& node) {
+  return node.IsScalar() && resources::Quantity::Parse(node.Scalar()).ok();
 }
 
 resources::ResourceList ReadResourceList(YamlReader& reader, const YAML::Node& node,
@@ -40,11 +46,8 @@ resources::ResourceList ReadResourceList(YamlReader& reader, const YAML::Node& n
     const std::string item_path = mapping.PathOf(name);
     const auto value = mapping.Get(name);
     if (!value) continue;
-    if (name == "ephemeral-storage") {
-      mapping.Ignore(name, "Plimsoll does not limit local storage yet");
-      continue;
-    }
-    if (!IsOfLinux(name) && !IsExtended(name)) {
+    if (name == kStorage && reader.on_record() && !IsQuantity(*value)) continue;
+    if (!IsOfLinux(name) && !IsExtended(name) && name != kStorage) {
       reader.Fail(item.first, path,
                   absl::StrCat("unknown resource \"", name, "\"; ", NearResource(name)));
       continue;
@@ -64,6 +67,9 @@ resources::ResourceList ReadResourceList(YamlReader& reader, const YAML::Node& n
     const absl::Status size = check ? CheckMemoryLimit(*quantity) : absl::OkStatus();
     if (!size.ok() && is_limit) reader.Fail(*value, item_path, size.message());
     if (!size.ok() && !is_limit) reader.Note(*value, item_path, size.message());
+    if (name == kStorage && is_limit && !quantity->IsZero()) {
+      reader.Note(*value, item_path, "not enforced: Plimsoll does not limit local storage");
+    }
     list.emplace(name, *std::move(quantity));
   }
   mapping.Finish();
@@ -80,6 +86,18 @@ void NoteHugeRequest(YamlReader& reader, const YAML::Node& node, const std::stri
   reader.Note(node, path,
               absl::StrCat("a CPU request of ", cpu->second.text(), " weighs as ", kMost, " does: ",
                            resources::kMaxShares, " shares are the most that Linux takes"));
+}
+
+// Older versions passed over ephemeral-storage, and so took any amounts of it.
+void DropOddStorage(resources::Requirements& requirements) {
+  resources::Requirements storage;
+  for (const auto list : {&resources::Requirements::requests, &resources::Requirements::limits}) {
+    const auto amount = (requirements.*list).find(kStorage);
+    if (amount != (requirements.*list).end()) (storage.*list).insert(*amount);
+  }
+  if (resources::Validate(storage).ok()) return;
+  requirements.requests.erase(kStorage);
+  requirements.limits.erase(kStorage);
 }
 
 // Kubernetes never gives more of such a resource than was requested.
@@ -135,6 +153,7 @@ resources::Requirements ReadResources(YamlReader& reader, const YAML::Node& node
   classes = ReadClasses(reader, mapping);
   mapping.Refuse("claims", "there is no API server here, and no claims");
   mapping.Finish();
+  if (reader.on_record()) DropOddStorage(requirements);
   const absl::Status valid = resources::Validate(requirements);
   if (!valid.ok()) reader.Fail(node, path, valid.message());
   CheckExtended(reader, node, path, requirements);
@@ -155,6 +174,10 @@ void ReadPodResources(YamlReader& reader, YamlMapping& spec, Manifest& pod) {
     for (const auto& [name, amount] : *list) {
       if (IsExtended(name)) reader.Fail(*node, path, absl::StrCat(name, " is of containers only"));
     }
+  }
+  for (auto* list : {&own.requests, &own.limits}) {
+    if (list->erase(kStorage) == 0) continue;
+    reader.Note(*node, path, absl::StrCat("ignored: ", kStorage, " is of containers only"));
   }
   if (own.requests.empty() && own.limits.empty()) return;
   pod.resources = std::move(own);
