@@ -3,6 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "base/dir_for_test.h"
@@ -56,6 +59,12 @@ TEST_F(ByteVariablesTest, AnotherRuntimeGetsTextAndAWarning) {
                                                   "become U+FFFD, as /usr/bin/vm-runtime")));
 }
 
+// The name is a link of /proc that FsRoot doesn't follow.
+std::string ContentOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 TEST_F(ByteVariablesTest, ThePlanLeadsToSealedCopies) {
   TestDir dir;
   ASSERT_TRUE(dir.root().ReplaceFile("program", "#!/bin/true").ok());
@@ -70,9 +79,9 @@ TEST_F(ByteVariablesTest, ThePlanLeadsToSealedCopies) {
   ASSERT_EQ(entries.size(), 2u);
   ASSERT_TRUE(absl::StartsWith(entries[0], "variables=/proc/"));
   ASSERT_TRUE(absl::StartsWith(entries[1], "variables-program=/proc/"));
-  EXPECT_EQ(*host_.Read(entries[0].substr(entries[0].find('=') + 2)), variables);
+  EXPECT_EQ(ContentOf(entries[0].substr(entries[0].find('=') + 1)), variables);
   const std::string program = entries[1].substr(entries[1].find('=') + 1);
-  EXPECT_EQ(*host_.Read(program.substr(1)), "#!/bin/true");
+  EXPECT_EQ(ContentOf(program), "#!/bin/true");
   EXPECT_EQ(access(program.c_str(), X_OK), 0);
   EXPECT_EQ(fcntl(held->program.get(), F_GET_SEALS) & F_SEAL_WRITE, F_SEAL_WRITE);
 }
