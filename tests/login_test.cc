@@ -99,8 +99,8 @@ TEST_F(LoginTest, TheRefusalNamesTheFlagAndTheFiles) {
   const RunResult refused = Plimsoll({"pull", name_});
   EXPECT_EQ(refused.exit.code, 1);
   EXPECT_THAT(refused.err,
-              AllOf(HasSubstr("authentication required"), HasSubstr("--authfile FILE"),
-                    HasSubstr(absl::StrCat("none in ", other)),
+              AllOf(HasSubstr("authentication required"), HasSubstr("  No login for "),
+                    HasSubstr("--authfile FILE"), HasSubstr(absl::StrCat("none in ", other)),
                     HasSubstr(directory_.root().PathOf("runtime/containers/auth.json")),
                     HasSubstr(absl::StrCat("skopeo login ", registry_->host()))));
 }

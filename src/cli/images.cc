@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -78,8 +79,9 @@ absl::StatusOr<PullAuth> UserLogin(const std::string& auth_file, const std::stri
   for (const std::string& failed : search.failed) {
     PrintNote(absl::StrCat("note: passed over in the search for a login: ", failed, "\n"));
   }
-  return PullAuth{search.login ? search.login->credentials : pod::Credentials(),
-                  absl::StrCat(search.InWords(reference), ".")};
+  std::string origin = absl::StrCat(search.InWords(reference), ".");
+  origin.front() = absl::ascii_toupper(static_cast<unsigned char>(origin.front()));
+  return PullAuth{search.login ? search.login->credentials : pod::Credentials(), std::move(origin)};
 }
 
 namespace {
