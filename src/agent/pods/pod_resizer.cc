@@ -37,7 +37,8 @@ ResizeView PodResizer::ViewOf(const ObservedPod& observed) const {
           .observed = observed,
           .generation = record_.allocated_generation,
           .writes = host_.passes_resources_down,
-          .grant = record_.grant};
+          .grant = record_.grant,
+          .keeps_shares = host_.keeps_shares};
 }
 
 absl::StatusOr<cri::LinuxContainerResources> PodResizer::WholeOf(const pod::Manifest& pod) const {
