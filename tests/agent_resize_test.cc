@@ -17,6 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kForever[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
 constexpr int64_t kMebibyte = 1 << 20;
@@ -482,6 +483,30 @@ class AgentResizeRefusedTest : public AgentResizeTest {
                                  "\ncat \"$1\" >> told\n[ ! -e refuse ]\n"));
   }
 };
+
+TEST_F(AgentResizeRefusedTest, ARefusedShrinkLeavesTheMachineAsItWas) {
+  const Json before =
+      Run("web", Pod("web", Container("main", Amounts("100m", "128Mi")), "runtimeClassName: vm, "));
+  ExecOutput(IdOf(before), "head -c 41943040 /dev/zero > /dev/shm/used");
+  ASSERT_TRUE(Resize("web", "main", {{"limits", {{"memory", "20Mi"}}}}).ok());
+  ASSERT_TRUE(Eventually([&] { return Events("web", "ResizeError") >= 2; }));
+  EXPECT_EQ(Limits(agent_.Pod("web")).memory_limit_in_bytes(), 128 * kMebibyte);
+  EXPECT_THAT(Told(), HasSubstr(R"("memory_bytes":134217728)"));
+  EXPECT_THAT(Told(), Not(HasSubstr(R"("memory_bytes":20971520)")));
+  ASSERT_TRUE(Eventually([&] {
+    return SandboxOf(before)
+               .pod_resources()
+               .containers(0)
+               .kubernetes_resources()
+               .limits()
+               .at("memory")
+               .string() == "128Mi";
+  })) << "announced again";
+  ExecOutput(IdOf(before), "rm /dev/shm/used");
+  ASSERT_TRUE(agent_.Await("web", IsResized));
+  EXPECT_THAT(Told(), HasSubstr(R"("memory_bytes":20971520)"));
+  EXPECT_EQ(IdOf(agent_.Pod("web")), IdOf(before));
+}
 
 TEST_F(AgentResizeRefusedTest, AnErrorOfTheAnnouncementChangesNothingAndIsTriedAgain) {
   const Json before =

@@ -7,6 +7,7 @@
 #include "agent/class_access.h"
 #include "agent/device_annotation.h"
 #include "agent/enforcement_config.h"
+#include "agent/groups/open_cgroups.h"
 #include "agent/pod_admission.h"
 #include "agent/pods/class_lists.h"
 #include "agent/pods/node_room.h"
@@ -97,6 +98,8 @@ PodHost PodWiring::Host() {
   host.may_start = [this] { return around_.runtime.CheckUse(); };
   host.passes_resources_down = GateIsOn("KubeletContainerResourcesInPodSandbox");
   host.resizes_pods = GateIsOn("InPlacePodVerticalScaling");
+  // Where nothing is mounted, no shares are kept at all.
+  host.keeps_shares = !HasCgroupV2Alone(around_.root).value_or(true);
   host.device_manager = &around_.node.devices();
   host.node_amounts = [this] { return around_.node.Amounts(); };
   host.swap = SwapBehaviorOf(config);

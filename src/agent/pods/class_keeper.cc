@@ -2,15 +2,21 @@
 
 #include <algorithm>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "agent/pods/passing.h"
 #include "agent/pods/pod_subject.h"
+#include "agent/pods/written_amounts.h"
+#include "cri/runtime/v1/api.pb.h"
 #include "pod_runner/classes.h"
 
 namespace plimsoll::agent {
 namespace {
 
-absl::Status CallFor(pod::Client& client, const ClassUpdate& update) {
+using AddWrittenTo =
+    absl::FunctionRef<void(::runtime::v1::UpdateContainerResourcesRequest& request)>;
+
+absl::Status CallFor(pod::Client& client, const ClassUpdate& update, AddWrittenTo add_written) {
   if (update.container.empty()) {
     ::runtime::v1::UpdatePodSandboxConfigRequest request;
     request.set_pod_sandbox_id(update.id);
@@ -24,21 +30,27 @@ absl::Status CallFor(pod::Client& client, const ClassUpdate& update) {
   for (const auto& [type, name] : update.classes) {
     (*request.mutable_class_resources()->mutable_classes())[type] = name;
   }
+  add_written(request);
   return client.updates().Container(request);
 }
 
 }  // namespace
 
-absl::Duration ClassKeeper::Make(const Means& means, const PodRecord& record,
+absl::Duration ClassKeeper::Make(const Means& means, const LivingPod& pod,
                                  const ClassUpdate& update, std::set<std::string>& changed) {
   const absl::Time now = means.clock.Now();
   const std::string what = ClassesText(update.classes);
   const std::string key = absl::StrCat(update.id, " ", what);
   const auto retry = retry_at_.find(key);
   if (retry != retry_at_.end() && retry->second > now) return retry->second - now;
-  const absl::Status status = CallFor(means.client, update);
+  const absl::Status status = CallFor(means.client, update, [&](auto& request) {
+    if (!means.writes) return;
+    for (const ObservedContainer& run : pod.observed.containers) {
+      if (run.id == update.id) AddWritten(pod.record, pod.manifest, run, request);
+    }
+  });
   if (IsPassing(status)) return kSoon;
-  const EventSubject subject = SubjectOf(record, update.container);
+  const EventSubject subject = SubjectOf(pod.record, update.container);
   if (status.ok()) {
     retry_at_.erase(key);
     back_off_.Forget(key);
@@ -66,7 +78,7 @@ ClassKeeper::Outcome ClassKeeper::Keep(const Means& means, const PodRecord& reco
   const std::vector<ClassUpdate> updates = ClassUpdates(pod, observed, *node);
   if (updates.empty()) retry_at_.clear();
   for (const ClassUpdate& update : updates) {
-    const absl::Duration pause = Make(means, record, update, outcome.changed);
+    const absl::Duration pause = Make(means, {record, pod, observed}, update, outcome.changed);
     outcome.pause = std::min(outcome.pause, pause);
   }
   return outcome;

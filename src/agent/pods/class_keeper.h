@@ -30,6 +30,7 @@ class ClassKeeper {
     Clock& clock;
     EventLog& events;
     const std::function<absl::StatusOr<NodeClasses>()>& node;  // null: classes are left alone
+    bool writes = true;  // updates of containers have requests and limits as written (KEP-4112)
   };
   struct Outcome {
     std::set<std::string> changed;  // ids of containers and sandboxes: read them again
@@ -41,8 +42,13 @@ class ClassKeeper {
                const ObservedPod& observed);
 
  private:
+  struct LivingPod {
+    const PodRecord& record;
+    const pod::Manifest& manifest;
+    const ObservedPod& observed;
+  };
   // Returns how long to wait with the next call for it.
-  absl::Duration Make(const Means& means, const PodRecord& record, const ClassUpdate& update,
+  absl::Duration Make(const Means& means, const LivingPod& pod, const ClassUpdate& update,
                       std::set<std::string>& changed);
 
   BackOff back_off_;

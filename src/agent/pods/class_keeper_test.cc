@@ -27,6 +27,8 @@ class UpdatedRuntime : public ::runtime::v1::RuntimeService::Service {
     for (const auto& [type, name] : request->class_resources().classes()) {
       calls.push_back(absl::StrCat(request->container_id(), " ", type, "=", name));
     }
+    written = request->kubernetes_resources();
+    has_written = request->has_kubernetes_resources();
     return answer;
   }
   grpc::Status UpdatePodSandboxConfig(grpc::ServerContext*,
@@ -39,6 +41,8 @@ class UpdatedRuntime : public ::runtime::v1::RuntimeService::Service {
   }
   grpc::Status answer;
   std::vector<std::string> calls;
+  ::runtime::v1::KubernetesResources written;  // of the last update of a container
+  bool has_written = false;
 };
 
 class SteppedClock : public Clock {
@@ -76,10 +80,11 @@ class ClassKeeperTest : public testing::Test {
         absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {resources: {classes: "
                      "{",
                      of_pod, "}}, containers: [{name: a, image: i, resources: {classes: {",
-                     of_container, "}}}]}}"),
+                     of_container, "}, limits: {memory: 64Mi}}}]}}"),
         "p");
     EXPECT_TRUE(pods.ok()) << pods.status();
-    return keeper_.Keep({*client_, clock_, events_, node_}, record_, pods->front(), observed_);
+    return keeper_.Keep({*client_, clock_, events_, node_, writes_}, record_, pods->front(),
+                        observed_);
   }
   std::vector<std::string> Reasons() {
     std::vector<std::string> reasons;
@@ -98,6 +103,7 @@ class ClassKeeperTest : public testing::Test {
   std::function<absl::StatusOr<NodeClasses>()> node_ = [this] { return classes_; };
   PodRecord record_;
   ObservedPod observed_;
+  bool writes_ = true;
   ClassKeeper keeper_;
 };
 
@@ -107,6 +113,23 @@ TEST_F(ClassKeeperTest, ContainersAndPodsHaveCallsOfTheirOwn) {
   EXPECT_THAT(outcome.changed, ElementsAre("c", "s"));
   EXPECT_EQ(outcome.pause, absl::InfiniteDuration());
   EXPECT_THAT(Reasons(), ElementsAre("ClassesUpdated", "ClassesUpdated"));
+}
+
+// KEP-4112 "UpdateContainerResources".
+TEST_F(ClassKeeperTest, AClassGoesAlongWithTheResourcesAsWritten) {
+  Keep("", "rdt: gold");
+  ASSERT_TRUE(runtime_.has_written);
+  EXPECT_EQ(runtime_.written.limits().at("memory").string(), "64Mi");
+  EXPECT_EQ(runtime_.written.requests().at("memory").string(), "64Mi");
+  // A resize is no matter of this update.
+  record_.actuated = {{"kind", "Pod"}};
+  observed_.containers[0].resources.emplace().written.emplace().limits["memory"] =
+      *resources::Quantity::Parse("96Mi");
+  Keep("", "rdt: gold");
+  EXPECT_EQ(runtime_.written.limits().at("memory").string(), "96Mi");
+  writes_ = false;
+  Keep("", "rdt: gold");
+  EXPECT_FALSE(runtime_.has_written) << "the gate is off";
 }
 
 TEST_F(ClassKeeperTest, WhatIsInForceIsLeftAlone) {

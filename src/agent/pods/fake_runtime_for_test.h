@@ -95,6 +95,12 @@ class FakeCri : public ::runtime::v1::RuntimeService::Service,
     const absl::MutexLock lock(&mutex_);
     tells_resources_ = true;
   }
+  // The requests and limits as written that each of its updates had.
+  std::vector<std::string> WrittenOf(const std::string& name) {
+    const absl::MutexLock lock(&mutex_);
+    const Container* container = NewestOf(name);
+    return container == nullptr ? std::vector<std::string>() : container->written;
+  }
   // Of the container that was made last with the name; empty: there is none.
   ::runtime::v1::LinuxContainerResources ResourcesOf(const std::string& name) {
     const absl::MutexLock lock(&mutex_);
@@ -337,6 +343,7 @@ class FakeCri : public ::runtime::v1::RuntimeService::Service,
     ::runtime::v1::LinuxContainerResources update = request->linux();
     update.clear_unified();
     resources->MergeFrom(update);
+    it->second.written.push_back(request->kubernetes_resources().ShortDebugString());
     if (keeps_oom_scores_) resources->set_oom_score_adj(oom_score_adj);
     return script_.Leave("UpdateContainerResources");
   }
@@ -375,6 +382,7 @@ class FakeCri : public ::runtime::v1::RuntimeService::Service,
     int64_t started = 0;
     int64_t finished = 0;
     int exit_code = 0;
+    std::vector<std::string> written;  // kubernetes_resources of its updates, as text
   };
 
   template <typename Labels>

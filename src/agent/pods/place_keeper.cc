@@ -15,6 +15,7 @@
 #include "agent/pods/passing.h"
 #include "agent/pods/place_book.h"
 #include "agent/pods/pod_subject.h"
+#include "agent/pods/written_amounts.h"
 #include "pod_runner/to_cri.h"
 #include "resources/cpu_set.h"
 
@@ -141,7 +142,8 @@ PlaceKeeper::Outcome PlaceKeeper::Keep(const PodHost& host, const PodRecord& rec
       if (pod.containers[i].name != run.name) continue;
       const absl::StatusOr<Resources> wish = pod::LimitsToCri(pod, i, context);
       if (!wish.ok()) continue;  // the start of the container told of it
-      outcome.pause = std::min(outcome.pause, KeepOne(host, record, run, *wish, outcome.changed));
+      outcome.pause =
+          std::min(outcome.pause, KeepOne({host, record, pod}, run, *wish, outcome.changed));
     }
   }
   // Managers that aren't known yet wake the pod once they are.
@@ -149,9 +151,9 @@ PlaceKeeper::Outcome PlaceKeeper::Keep(const PodHost& host, const PodRecord& rec
   return outcome;
 }
 
-absl::Duration PlaceKeeper::KeepOne(const PodHost& host, const PodRecord& record,
-                                    const ObservedContainer& run, const Resources& wish,
-                                    std::set<std::string>& changed) {
+absl::Duration PlaceKeeper::KeepOne(const LivingPod& pod, const ObservedContainer& run,
+                                    const Resources& wish, std::set<std::string>& changed) {
+  const auto& [host, record, manifest] = pod;
   Sent& sent = sent_[run.id];
   if (sent.has_no_call) return absl::InfiniteDuration();
   const ReportedResources told = run.resources.value_or(ReportedResources());
@@ -170,7 +172,7 @@ absl::Duration PlaceKeeper::KeepOne(const PodHost& host, const PodRecord& record
     back_off_.Forget(run.id);
     return absl::InfiniteDuration();
   }
-  if (update.SerializeAsString() != sent.last) return Send(host, record, run, update, changed);
+  if (update.SerializeAsString() != sent.last) return Send(pod, run, update, changed);
   // One that is lowered may be clipped: the runtime lacks the right, and has said so.
   if (update.oom_score_adj() > told.oom_score_adj) TellOfOomScores(host);
   update.clear_oom_score_adj();
@@ -178,9 +180,9 @@ absl::Duration PlaceKeeper::KeepOne(const PodHost& host, const PodRecord& record
   return Fail(host, record, run, update, "the runtime took them and reports others");
 }
 
-absl::Duration PlaceKeeper::Send(const PodHost& host, const PodRecord& record,
-                                 const ObservedContainer& run, const Resources& update,
-                                 std::set<std::string>& changed) {
+absl::Duration PlaceKeeper::Send(const LivingPod& pod, const ObservedContainer& run,
+                                 const Resources& update, std::set<std::string>& changed) {
+  const auto& [host, record, manifest] = pod;
   Sent& sent = sent_[run.id];
   const absl::Time now = host.clock.Now();
   const std::string text = update.SerializeAsString();
@@ -188,6 +190,7 @@ absl::Duration PlaceKeeper::Send(const PodHost& host, const PodRecord& record,
   ::runtime::v1::UpdateContainerResourcesRequest request;
   request.set_container_id(run.id);
   *request.mutable_linux() = update;
+  if (host.passes_resources_down) AddWritten(record, manifest, run, request);
   const absl::Status status = host.client.updates().Container(request);
   if (IsPassing(status)) return kSoon;
   if (absl::IsUnimplemented(status)) {

@@ -41,11 +41,16 @@ class PlaceKeeper {
  private:
   using Resources = ::runtime::v1::LinuxContainerResources;
 
+  struct LivingPod {
+    const PodHost& host;
+    const PodRecord& record;
+    const pod::Manifest& manifest;
+  };
   // Returns how long to wait with the next look at it.
-  absl::Duration KeepOne(const PodHost& host, const PodRecord& record, const ObservedContainer& run,
-                         const Resources& wish, std::set<std::string>& changed);
-  absl::Duration Send(const PodHost& host, const PodRecord& record, const ObservedContainer& run,
-                      const Resources& update, std::set<std::string>& changed);
+  absl::Duration KeepOne(const LivingPod& pod, const ObservedContainer& run, const Resources& wish,
+                         std::set<std::string>& changed);
+  absl::Duration Send(const LivingPod& pod, const ObservedContainer& run, const Resources& update,
+                      std::set<std::string>& changed);
   absl::Duration Fail(const PodHost& host, const PodRecord& record, const ObservedContainer& run,
                       const Resources& update, absl::string_view why);
 

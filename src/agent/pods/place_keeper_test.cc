@@ -17,8 +17,10 @@
 namespace plimsoll::agent {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 resources::CpuSet CpusIn(const std::string& text) {
   return *resources::CpuSet::Parse(text);
@@ -72,6 +74,20 @@ TEST_F(PlaceKeeperTest, ContainersFollowTheSharedCpus) {
   EXPECT_EQ(Updates(), 2);
   worker_->Step();
   EXPECT_EQ(Updates(), 2) << "nothing to do";
+}
+
+// KEP-4112 "UpdateContainerResources".
+TEST_F(PlaceKeeperTest, AMoveTellsTheResourcesAsWritten) {
+  Begin("", "resources: {limits: {cpu: 1.50, memory: 64Mi}}, ");
+  Share("0,3");
+  worker_->Step();
+  ASSERT_THAT(cri_.WrittenOf("main"), SizeIs(1));
+  EXPECT_THAT(cri_.WrittenOf("main").front(), AllOf(HasSubstr("requests"), HasSubstr("limits"),
+                                                    HasSubstr("\"1.50\""), HasSubstr("\"64Mi\"")));
+  host_.passes_resources_down = false;
+  Share("0-3");
+  worker_->Step();
+  EXPECT_THAT(cri_.WrittenOf("main"), ElementsAre(HasSubstr("1.50"), ""));
 }
 
 TEST_F(PlaceKeeperTest, ExclusiveCpusHaveNoQuota) {

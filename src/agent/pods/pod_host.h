@@ -78,6 +78,8 @@ struct PodHost {
   bool passes_resources_down = true;
   // Gate InPlacePodVerticalScaling: resources of living pods change in place (KEP-1287).
   bool resizes_pods = true;
+  // The machine's control groups keep CPU shares as given, as those of cgroup v1 do.
+  bool keeps_shares = false;
   // Makes the pod's control group and returns CRI's cgroup_parent; null: the runtime's default.
   std::function<absl::StatusOr<std::string>(const PodRecord&, const pod::Manifest&)> make_group;
   // Null as above.

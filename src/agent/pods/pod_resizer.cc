@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/pods/living_context.h"
+#include "agent/pods/passing.h"
 #include "base/status.h"
 #include "pod_runner/to_cri.h"
 
@@ -29,6 +30,17 @@ cri::LinuxContainerResources Cover(cri::LinuxContainerResources one,
   return one;
 }
 
+void RaiseTo(const resources::ResourceList& least, resources::ResourceList* amounts) {
+  for (const auto& [name, amount] : least) {
+    const auto [had, is_new] = amounts->emplace(name, amount);
+    if (!is_new && had->second < amount) had->second = amount;
+  }
+}
+
+bool IsOfContainer(const ResizeStep& step) {
+  return step.kind == ResizeStep::Kind::kUpdate || step.kind == ResizeStep::Kind::kRestart;
+}
+
 }  // namespace
 
 ResizeView PodResizer::ViewOf(const ObservedPod& observed) const {
@@ -37,7 +49,8 @@ ResizeView PodResizer::ViewOf(const ObservedPod& observed) const {
           .observed = observed,
           .generation = record_.allocated_generation,
           .writes = host_.passes_resources_down,
-          .grant = record_.grant};
+          .grant = record_.grant,
+          .keeps_shares = host_.keeps_shares};
 }
 
 absl::StatusOr<cri::LinuxContainerResources> PodResizer::WholeOf(const pod::Manifest& pod) const {
@@ -47,10 +60,39 @@ absl::StatusOr<cri::LinuxContainerResources> PodResizer::WholeOf(const pod::Mani
 }
 
 absl::Status PodResizer::Go(const ObservedPod& observed, KeepRestart keep) {
-  for (const ResizeStep& step : PlanResize(ViewOf(observed))) {
-    PLIMSOLL_RETURN_IF_ERROR(Do(step, observed, keep));
+  const std::vector<ResizeStep> steps = PlanResize(ViewOf(observed));
+  for (absl::Span<const ResizeStep> left = steps; !left.empty(); left.remove_prefix(1)) {
+    const absl::Status done = Do(left.front(), observed, keep);
+    if (!done.ok()) return AnnounceBack(observed.ReadySandbox()->id, left, done);
   }
   return absl::OkStatus();
+}
+
+pod::Manifest PodResizer::InForce(absl::Span<const ResizeStep> left) const {
+  pod::Manifest pod = after_;
+  for (const ResizeStep& step : left) {
+    if (!IsOfContainer(step)) continue;
+    pod.containers[step.index].resources = before_.containers[step.index].resources;
+  }
+  // Containers of both pods fit into the whole.
+  if (pod.resources && before_.resources) {
+    RaiseTo(before_.resources->requests, &pod.resources->requests);
+    RaiseTo(before_.resources->limits, &pod.resources->limits);
+  }
+  return pod;
+}
+
+absl::Status PodResizer::AnnounceBack(const std::string& sandbox, absl::Span<const ResizeStep> left,
+                                      const absl::Status& failure) {
+  const bool is_told = left.front().kind != ResizeStep::Kind::kAnnounce;
+  // A runtime that is away is told by the next try, which comes soon.
+  if (!is_told || std::none_of(left.begin(), left.end(), IsOfContainer) || IsPassing(failure)) {
+    return failure;
+  }
+  const absl::Status back = Announce(sandbox, GroupStep::kRaise, InForce(left));
+  return back.ok() ? failure
+                   : AlsoSay(failure, absl::StrCat("and the earlier amounts can't be announced: ",
+                                                   back.message()));
 }
 
 absl::Status PodResizer::Verify(const ObservedPod& observed) const {
@@ -78,16 +120,17 @@ absl::Status PodResizer::Do(const ResizeStep& step, const ObservedPod& observed,
   return absl::OkStatus();
 }
 
-absl::Status PodResizer::Announce(const std::string& sandbox, GroupStep step) {
+absl::Status PodResizer::Announce(const std::string& sandbox, GroupStep step,
+                                  const pod::Manifest& written) {
   cri::UpdatePodSandboxResourcesRequest request;
   request.set_pod_sandbox_id(sandbox);
-  PLIMSOLL_ASSIGN_OR_RETURN(*request.mutable_resources(), WholeOf(after_));
+  PLIMSOLL_ASSIGN_OR_RETURN(*request.mutable_resources(), WholeOf(written));
   // A group of the runtime's own is raised and settled by the request itself.
   if (!host_.resize_group && step == GroupStep::kRaise) {
     PLIMSOLL_ASSIGN_OR_RETURN(const cri::LinuxContainerResources before, WholeOf(before_));
     *request.mutable_resources() = Cover(request.resources(), before);
   }
-  if (host_.passes_resources_down) *request.mutable_pod_resources() = pod::AllWrittenToCri(after_);
+  if (host_.passes_resources_down) *request.mutable_pod_resources() = pod::AllWrittenToCri(written);
   const absl::Status status = host_.client.updates().Pod(request);
   if (!absl::IsUnimplemented(status)) return status;
   if (!host_.noted_no_pod_updates->exchange(true)) {

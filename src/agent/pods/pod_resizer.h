@@ -7,6 +7,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "agent/pods/observed_pod.h"
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_record.h"
@@ -28,8 +29,9 @@ class PodResizer {
   // Puts on record that a container's run ends for the resize.
   using KeepRestart =
       absl::FunctionRef<absl::Status(const std::string& container, const std::string& id)>;
-  // Does the steps that are left. After an error the rest is left for the next try. An error of the
-  // first announcement leaves everything as it was.
+  // Does the steps that are left. After an error the rest is left for the next try, and the pod is
+  // announced again with the old amounts of the containers that don't have the new ones. An error
+  // of the first announcement leaves everything as it was.
   absl::Status Go(const ObservedPod& observed, KeepRestart keep);
   // After Go. INTERNAL names the containers of which the runtime reports other resources.
   absl::Status Verify(const ObservedPod& observed) const;
@@ -39,8 +41,17 @@ class PodResizer {
   // The amounts of the pod as a whole, as RunPodSandbox gave them.
   absl::StatusOr<::runtime::v1::LinuxContainerResources> WholeOf(const pod::Manifest& pod) const;
   absl::Status Do(const ResizeStep& step, const ObservedPod& observed, KeepRestart keep);
-  // UpdatePodSandboxResources with all containers' new values.
-  absl::Status Announce(const std::string& sandbox, GroupStep step);
+  // UpdatePodSandboxResources with all containers' values in `written`, which are after_'s.
+  absl::Status Announce(const std::string& sandbox, GroupStep step) {
+    return Announce(sandbox, step, after_);
+  }
+  absl::Status Announce(const std::string& sandbox, GroupStep step, const pod::Manifest& written);
+  // The pod with the resources that its containers have while `left` are not done.
+  pod::Manifest InForce(absl::Span<const ResizeStep> left) const;
+  // Announces what is in force, after `failure` of the first of the steps `left`. Returns the
+  // failure, and what became of this.
+  absl::Status AnnounceBack(const std::string& sandbox, absl::Span<const ResizeStep> left,
+                            const absl::Status& failure);
   absl::Status ChangeGroup(const std::string& sandbox, GroupStep step);
   absl::Status Update(const ResizeStep& step);
   absl::Status Restart(const ResizeStep& step, const ObservedPod& observed, KeepRestart keep);

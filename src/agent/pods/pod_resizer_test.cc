@@ -138,6 +138,15 @@ class PodResizerTest : public testing::Test {
       return absl::OkStatus();
     });
   }
+  // Limits of CPU, as last announced.
+  std::vector<std::string> AnnouncedCpus() {
+    std::vector<std::string> cpus;
+    const cri::UpdatePodSandboxResourcesRequest announced = runtime_.pod();
+    for (const auto& container : announced.pod_resources().containers()) {
+      cpus.push_back(container.kubernetes_resources().limits().at("cpu").string());
+    }
+    return cpus;
+  }
   size_t EventsOf(const std::string& reason) {
     size_t count = 0;
     for (const auto& each : events_.List(std::nullopt)) {
@@ -222,12 +231,50 @@ TEST_F(PodResizerTest, AFailedContainerLeavesTheRestForTheNextTry) {
   Report(1, 2);
   runtime_.Fail("update a", {grpc::StatusCode::FAILED_PRECONDITION, "uses more"});
   EXPECT_EQ(Go(PodWith("1", "2"), PodWith("2", "1")).code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(runtime_.TakeCalls(), ElementsAre("announce s", "raise", "update b", "update a"));
+  EXPECT_THAT(runtime_.TakeCalls(),
+              ElementsAre("announce s", "raise", "update b", "update a", "announce s"));
+  EXPECT_THAT(AnnouncedCpus(), ElementsAre("1", "1")) << "a has the old amount, b the new one";
   runtime_.Fail("update a", grpc::Status::OK);
   Report(1, 1);
   ASSERT_TRUE(Go(PodWith("1", "2"), PodWith("2", "1")).ok());
   EXPECT_THAT(runtime_.TakeCalls(),
               ElementsAre("announce s", "raise", "update a", "announce s", "settle"));
+}
+
+// A virtual machine must not stay at the size of amounts that no container has.
+TEST_F(PodResizerTest, AfterAnErrorTheOldAmountsAreAnnouncedAgain) {
+  Report(0, 2);
+  Report(1, 2);
+  runtime_.Fail("update b", {grpc::StatusCode::FAILED_PRECONDITION, "uses more"});
+  EXPECT_EQ(Go(PodWith("2", "2"), PodWith("1", "1")).message(), "uses more");
+  EXPECT_THAT(runtime_.TakeCalls(),
+              ElementsAre("announce s", "raise", "update a", "update b", "announce s"));
+  EXPECT_THAT(AnnouncedCpus(), ElementsAre("1", "2"));
+  Report(0, 1);
+  EXPECT_FALSE(Go(PodWith("2", "2"), PodWith("1", "1")).ok());
+  EXPECT_THAT(runtime_.TakeCalls(), ElementsAre("announce s", "raise", "update b", "announce s"));
+  EXPECT_THAT(AnnouncedCpus(), ElementsAre("1", "2")) << "a has its new amount by an earlier try";
+}
+
+TEST_F(PodResizerTest, AnErrorAfterTheContainersAnnouncesNothingOld) {
+  Report(0, 2);
+  Report(1, 1);
+  host_.resize_group = [](const PodRecord&, const pod::Manifest&, GroupStep step,
+                          const std::function<absl::Status()>& announce) {
+    const absl::Status announced = announce();
+    return step == GroupStep::kRaise ? announced : absl::InternalError("cpu.max: EBUSY");
+  };
+  EXPECT_FALSE(Go(PodWith("2", "1"), PodWith("1", "1")).ok());
+  EXPECT_THAT(runtime_.TakeCalls(), ElementsAre("announce s", "update a", "announce s"));
+  EXPECT_THAT(AnnouncedCpus(), ElementsAre("1", "1"));
+}
+
+TEST_F(PodResizerTest, ARuntimeThatIsAwayIsToldByTheNextTry) {
+  Report(0, 2);
+  Report(1, 1);
+  runtime_.Fail("update a", {grpc::StatusCode::UNAVAILABLE, "it starts"});
+  EXPECT_FALSE(Go(PodWith("2", "1"), PodWith("1", "1")).ok());
+  EXPECT_THAT(runtime_.TakeCalls(), ElementsAre("announce s", "raise", "update a"));
 }
 
 TEST_F(PodResizerTest, ARestartIsOnRecordBeforeTheRunEnds) {

@@ -257,7 +257,8 @@ absl::Duration PodWorker::GoOn(const PodRecord& begun, ObservedPod seen) {
 
 void PodWorker::KeepClasses(const PodRecord& record, ObservedPod& observed, Pause& pause) {
   const ClassKeeper::Outcome outcome = memory_.classes.Keep(
-      {host_.client, host_.clock, host_.events, host_.node_classes}, record, manifest_, observed);
+      {host_.client, host_.clock, host_.events, host_.node_classes, host_.passes_resources_down},
+      record, manifest_, observed);
   Shorten(pause, outcome.pause);
   ReadAgain(outcome.changed, observed, pause);
 }

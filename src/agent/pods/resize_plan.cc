@@ -60,6 +60,12 @@ bool DiffersIn(const std::string& resource, const Requirements& one, const Requi
          WrittenIn(one.limits, resource) != WrittenIn(other.limits, resource);
 }
 
+// The shares that the runtime reports are those that it would report of `wants`.
+bool HoldsShares(int64_t reported, uint64_t wants, bool keeps_shares) {
+  const auto has = static_cast<uint64_t>(reported);
+  return keeps_shares ? has == wants : resources::AreOneWeight(wants, has);
+}
+
 struct Lacks {
   Lack cpu;
   Lack memory;
@@ -75,9 +81,8 @@ Lacks ReportedLacks(const ReportedResources& has, const ResizeView& view, size_t
   lacks.cpu = LackOf(
       RateOf(has.cpu_quota_us, has.cpu_period_us),
       RateOf(settings.cpu_quota_us, static_cast<int64_t>(settings.cpu_period_us.value_or(0))));
-  lacks.cpu.any |=
-      settings.cpu_shares && has.cpu_shares > 0 &&
-      !resources::AreOneWeight(*settings.cpu_shares, static_cast<uint64_t>(has.cpu_shares));
+  lacks.cpu.any |= settings.cpu_shares && has.cpu_shares > 0 &&
+                   !HoldsShares(has.cpu_shares, *settings.cpu_shares, view.keeps_shares);
   lacks.memory = LackOf(InPages(LimitOf(has.memory_limit_bytes)),
                         InPages(LimitOf(settings.memory_limit_bytes)));
   if (!view.writes || !has.written) return lacks;

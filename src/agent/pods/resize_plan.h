@@ -36,6 +36,8 @@ struct ResizeView {
   int64_t generation;     // PodRecord::allocated_generation
   bool writes;            // the runtime is told requests and limits as written (KEP-4112)
   const PodGrant& grant;  // containers with CPUs of their own have no quota
+  // Control groups keep CPU shares as given (cgroup v1), and not a weight that stands for several.
+  bool keeps_shares = false;
 };
 
 // A container's limit is never above its pod's, which cgroup v1 would refuse: the pod is raised

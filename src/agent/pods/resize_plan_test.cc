@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "absl/strings/str_cat.h"
 
 namespace plimsoll::agent {
@@ -49,7 +51,7 @@ class ResizePlanTest : public testing::Test {
     return observed_.containers.back();
   }
   ResizeView View(const pod::Manifest& before, const pod::Manifest& after) const {
-    return {before, after, observed_, 2, true, grant_};
+    return {before, after, observed_, 2, true, grant_, keeps_shares_};
   }
   // "announce raise update:b settle"
   std::string Plan(const pod::Manifest& before, const pod::Manifest& after) const {
@@ -69,6 +71,7 @@ class ResizePlanTest : public testing::Test {
 
   ObservedPod observed_;
   PodGrant grant_;
+  bool keeps_shares_ = false;
 };
 
 // KEP-2837: "a" has no limit, and so is held to the pod's.
@@ -127,6 +130,32 @@ TEST_F(ResizePlanTest, OtherSharesOfOneWeightAreNoDifference) {
   EXPECT_THAT(NotInForce(View(pod, pod)), IsEmpty());
   observed_.containers.front().resources->cpu_shares = 512;
   EXPECT_THAT(NotInForce(View(pod, pod)), ElementsAre("a"));
+}
+
+// cgroup v1 holds the shares themselves.
+TEST_F(ResizePlanTest, OtherSharesOfOneWeightAreADifferenceWhereSharesAreKept) {
+  const auto pod = [](const std::string& cpu) {
+    const auto pods = pod::ParseManifests(
+        absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: "
+                     "a, image: i, resources: {requests: {cpu: ",
+                     cpu, "}}}]}}"),
+        "p.yaml");
+    EXPECT_TRUE(pods.ok()) << pods.status();
+    return pods->front();
+  };
+  ReportedResources& reported = *Run("a", 1, 64).resources;
+  reported.cpu_quota_us = 0;
+  reported.memory_limit_bytes = 0;
+  for (const auto& [before, shares, after] :
+       {std::tuple("2m", 2, "26m"), {"10m", 10, "20m"}, {"20m", 20, "10m"}}) {
+    reported.cpu_shares = shares;
+    keeps_shares_ = true;
+    EXPECT_EQ(Plan(pod(before), pod(after)), "announce raise update:a settle") << after;
+    EXPECT_THAT(NotInForce(View(pod(before), pod(after))), ElementsAre("a"));
+    EXPECT_EQ(Plan(pod(before), pod(before)), "announce raise settle");
+    keeps_shares_ = false;
+    EXPECT_EQ(Plan(pod(before), pod(after)), "announce raise settle") << "one cpu.weight";
+  }
 }
 
 TEST_F(ResizePlanTest, AWrittenRequestCountsWhereTheRuntimeIsToldThem) {
