@@ -336,6 +336,24 @@ TEST_F(AgentObjectsTest, VolumesFollowTheirObjects) {
   EXPECT_EQ(Seen("cat /one; echo $COLOR"), "greengreen\n");
 }
 
+TEST_F(AgentObjectsTest, SecretsAreBytesAndOneThatCanBeNoVariableIsToldAndLeftOut) {
+  const absl::Status written =
+      Host().ReplaceFile(objects_ + "/keys.yaml",
+                         "{apiVersion: v1, kind: Secret, metadata: {name: keys}, "
+                         "data: {BYTES: aP/+, WITH_NUL: aAB4, TEXT: dGV4dA==}}");
+  ASSERT_TRUE(written.ok()) << written;
+  ApplyPod(
+      "paint",
+      absl::StrCat("containers: [",
+                   ContainerText("main", kWaits, "envFrom: [{secretRef: {name: keys}}], "), "]"));
+  ASSERT_TRUE(agent_.Await("paint", Runs));
+  EXPECT_EQ(Seen("printf %s \"$BYTES\" | busybox od -An -tx1; echo $TEXT$WITH_NUL"),
+            " 68 ff fe\ntext\n");
+  EXPECT_TRUE(Eventually([&] { return !Event("paint", "InvalidEnvironmentVariables").empty(); }));
+  EXPECT_THAT(Event("paint", "InvalidEnvironmentVariables"),
+              HasSubstr("Secret default/keys, key WITH_NUL"));
+}
+
 class AgentCapacityTest : public AgentLifeTest {
  protected:
   AgentCapacityTest() : AgentLifeTest("containerLogMonitorInterval: 3s\n") {}

@@ -149,6 +149,31 @@ TEST_F(CliClassesTest, WhoHoldsWhatAndHowTheKernelDiffers) {
               ContainsRegex("  but: +oom_score_adj of process [0-9]+ is 500 instead of 300"));
 }
 
+// The configuration with a class file that has a warning.
+std::string WarnedConfig() {
+  static const TestDir dir;
+  EXPECT_TRUE(
+      dir.root()
+          .ReplaceFile("blockio.yaml", "Classes: {a: [{Devices: [/dev/nothing*, /dev/none*]}]}\n")
+          .ok());
+  return absl::StrCat("classes:\n  oom: {classes: {soon: 300}}\n  blockio: {config_file: ",
+                      dir.path(), "/blockio.yaml}\n");
+}
+
+class WarnedClassesTest : public NodeTest {
+ protected:
+  WarnedClassesTest() : NodeTest(WarnedConfig()) {}
+};
+
+TEST_F(WarnedClassesTest, WarningsAreOneListAndNameTheirTypeOnce) {
+  const std::string out = Plimsoll({"--address", node_.address(), "classes"}).out;
+  EXPECT_THAT(out, ContainsRegex("\n\nTo know:\n  blockio"));
+  EXPECT_THAT(out, Not(HasSubstr("blockio: blockio"))) << out;
+  const size_t list = out.find("To know:");
+  ASSERT_NE(list, std::string::npos) << out;
+  EXPECT_THAT(out.substr(list), Not(HasSubstr("\n\n")));
+}
+
 // A daemon with the gate off reads no classes and refuses none.
 class GateOffTest : public NodeTest {
  protected:

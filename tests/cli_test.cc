@@ -45,6 +45,9 @@ TEST_F(CliTest, WhatIsNoArchiveOrNoIdIsToldSo) {
   EXPECT_EQ(named.exit.code, 1);
   EXPECT_THAT(named.err, AllOf(HasSubstr("docker.io/library/0123456789ab"),
                                HasSubstr("If 0123456789ab was meant as an image's id: none")));
+  // An import takes no such name either.
+  EXPECT_THAT(Plimsoll({"image", "pull", "example.com/app@sha256:abc"}).err,
+              AllOf(HasSubstr("NAME@sha256:DIGEST"), Not(HasSubstr("image import"))));
 }
 
 TEST_F(CliTest, ADetachedPodIsSeenUsedStoppedAndRemoved) {

@@ -28,7 +28,7 @@ class ImageFormsTest : public NodeTest {
     TarBuilder tar;
     tar.File(prefix + "bin/busybox", *Host().Read(*busybox), {.mode = 0755});
     for (const char* name : {"cat", "echo", "id", "ls", "ln", "mkdir", "pwd", "rm", "sh", "sleep",
-                             "stat", "touch", "dd"}) {
+                             "stat", "touch", "dd", "test", "readlink"}) {
       tar.HardLink(absl::StrCat(prefix, "bin/", name), prefix + "bin/busybox");
     }
     tar.File(prefix + "etc/passwd",
@@ -87,6 +87,19 @@ TEST_F(ImageFormsTest, LayersOfNoBytesAnEmptyGroupAndARelativeDirectory) {
   cri::ContainerConfig config = Form("id -u; id -G");
   config.mutable_image()->set_image("number");
   EXPECT_EQ(RunToEnd(config), "1000\n1000 2000\n");
+}
+
+// As kubelet asks where the pod names no user.
+TEST_F(ImageFormsTest, TheImagesOwnUserKeepsTheImagesGroup) {
+  ImportForm({Base().Build()}, {{"User", "1000:2000"}});
+  const std::string own = "1000\n2000\n2000\n";
+  EXPECT_EQ(RunToEnd(Form("id -u; id -g; id -G")), own);
+  cri::ContainerConfig config = Form("id -u; id -g; id -G");
+  auto* security = config.mutable_linux()->mutable_security_context();
+  security->mutable_run_as_user()->set_value(1000);
+  EXPECT_EQ(RunToEnd(config), own);
+  security->mutable_run_as_user()->set_value(1001);
+  EXPECT_EQ(RunToEnd(config), "1001\n0\n0\n");
 }
 
 TEST_F(ImageFormsTest, AnImageWithoutLayersRunsWhatIsMounted) {
@@ -186,6 +199,16 @@ class UserImageFormsTest : public ImageFormsTest {
   }
 };
 
+TEST_F(UserImageFormsTest, AMountBelowALinkIsThePodsOwn) {
+  ImportForm({Base().Symlink("data", "/mnt/data").Build()}, {});
+  cri::ContainerConfig config = Form("stat -c %u:%g /mnt /mnt/data; ls /data/x");
+  cri::Mount* mount = config.add_mounts();
+  mount->set_host_path(absl::StrCat(node_.directory(), "/missing/deep"));
+  mount->set_container_path("/data/x");
+  ASSERT_EQ(chmod(node_.directory().c_str(), 0711), 0);
+  EXPECT_EQ(RunToEnd(RunPod(UserPod()), config), "0:0\n0:0\n");
+}
+
 TEST_F(UserImageFormsTest, AVolumeIsThePodsOwn) {
   ImportForm({Base().Build(), WithVolume()}, VolumesAt({"/data", "/made/on/demand"}));
   const std::string pod = RunPod(UserPod());
@@ -248,6 +271,57 @@ TEST_F(ImageFormsTest, ALinkedVolumeStaysInsideTheRoot) {
   EXPECT_TRUE(Host().List(outside)->empty());
 }
 
+// Below links of the image that lead nowhere.
+TEST_F(ImageFormsTest, AMountBelowALinkIsMadeInsideTheRoot) {
+  const std::string outside = absl::StrCat(node_.directory(), "/outside");
+  ASSERT_TRUE(Host().MakeDirs(outside, 0755).ok());
+  ImportForm({Base()
+                  .Symlink("var/run", "/run")
+                  .Symlink("data", "/mnt/data")
+                  .Symlink("climbs", "../../../../up")
+                  .Symlink("host", outside)
+                  .Symlink("etc/resolv.conf", "../run/resolve/stub")
+                  .Build()},
+             VolumesAt({"/data/volume"}));
+  const std::string volume = absl::StrCat(node_.directory(), "/volume");
+  ASSERT_TRUE(Host().MakeDirs(volume, 0755).ok());
+  ASSERT_TRUE(Host().ReplaceFile(volume + "/file", "of the volume\n", 0644).ok());
+  for (const bool readonly : {false, true}) {
+    cri::ContainerConfig config = Form(
+        absl::StrCat("cat /var/run/secrets/x/file /data/file /up/file ", outside,
+                     "/in/file; touch /data/volume/x; echo $?; test -s /etc/resolv.conf; echo $?; "
+                     "readlink /data"),
+        readonly);
+    for (const auto& [from, to] :
+         {std::pair(volume, "/var/run/secrets/x"), std::pair(volume + "/file", "/data/file"),
+          std::pair(volume, "/climbs"), std::pair(volume, "/host/in")}) {
+      cri::Mount* mount = config.add_mounts();
+      mount->set_host_path(from);
+      mount->set_container_path(to);
+    }
+    EXPECT_EQ(RunToEnd(config),
+              "of the volume\nof the volume\nof the volume\nof the volume\n0\n0\n/mnt/data\n");
+  }
+  EXPECT_TRUE(Host().List(outside)->empty());
+  EXPECT_FALSE(Host().Exists("/up"));
+}
+
+TEST_F(ImageFormsTest, AMountThatCanNotBeMadeIsNamed) {
+  ImportForm({Base().Symlink("link", "/etc/passwd/x").Symlink("circle", "circle").Build()}, {});
+  const std::string pod = RunPod();
+  for (const char* path : {"/link/a", "/circle/b", "/etc/passwd", "/etc/group/c"}) {
+    cri::ContainerConfig config = Form("true");
+    cri::Mount* mount = config.add_mounts();
+    mount->set_host_path(node_.directory());
+    mount->set_container_path(path);
+    std::string id;
+    const grpc::Status status = TryCreate(pod, config, &id);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << path;
+    EXPECT_THAT(status.error_message(),
+                HasSubstr(absl::StrCat("the mount at ", path, " can't be made")));
+  }
+}
+
 TEST_F(ImageFormsTest, NestedVolumes) {
   ImportForm({Base().Build()}, VolumesAt({"/a/b/c", "/a"}));
   EXPECT_EQ(RunToEnd(Form("touch /a/x /a/b/x /a/b/c/x; echo $?; ls /a", true)), "0\nb\nx\n");
@@ -266,6 +340,18 @@ TEST_F(ImageFormsTest, VolumesThatCanNotBeAreRefused) {
     status = TryCreate(RunPod(), config, &id);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
     EXPECT_THAT(status.error_message(), HasSubstr("VOLUME /etc/passwd: Not a directory"));
+  }
+}
+
+TEST_F(ImageFormsTest, AVolumeThatALinkLeadsToTheKernelsFilesIsRefused) {
+  for (const char* target : {"/", ".", "/proc", "../sys", "/dev"}) {
+    ImportForm({Base().Dir("proc/").Dir("sys/").Dir("dev/").Symlink("link", target).Build()},
+               VolumesAt({"/link"}));
+    std::string id;
+    const grpc::Status status = TryCreate(RunPod(), Form("true", true), &id);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << target;
+    EXPECT_THAT(status.error_message(), HasSubstr("VOLUME /link")) << target;
+    EXPECT_EQ(RunToEnd(Form("echo runs")), "runs\n") << target << ": nothing is mounted there";
   }
 }
 

@@ -360,6 +360,26 @@ TEST_F(ImageVolumesTest, KeepTheirLayersAsLongAsTheyAreUsed) {
   EXPECT_TRUE(Eventually([&] { return Layers() == layers - 1; })) << Layers();
 }
 
+TEST_F(ImageVolumesTest, TakeNoPlaceOfAFile) {
+  const std::string pod = RunPod();
+  for (const char* path : {"/etc/hosts", "/etc/hostname", "/etc/resolv.conf"}) {
+    cri::ContainerConfig config = Shell("true");
+    AddImage(&config, path, "");
+    const grpc::Status status = Refused(pod, config);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << path;
+    EXPECT_THAT(status.error_message(), AllOf(HasSubstr(kName), HasSubstr(path)));
+  }
+  const std::string log = absl::StrCat(node_.directory(), "/log");
+  ASSERT_TRUE(Host().ReplaceFile(log, "", 0644).ok());
+  cri::ContainerConfig config = Shell("true");
+  AddImage(&config, "/dev/termination-log", "");
+  AddMount(&config, log, "/dev/termination-log");
+  const grpc::Status status = Refused(pod, config);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(),
+              AllOf(HasSubstr(kName), HasSubstr("/dev/termination-log"), HasSubstr(log)));
+}
+
 TEST_F(ImageVolumesTest, RefusalsNameWhatIsMissing) {
   const std::string pod = RunPod();
   for (const char* part : {"nowhere", "one", "outside"}) {

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdio>
 #include <thread>
+#include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
@@ -26,6 +27,7 @@ using ::testing::Not;
 
 class SecurityTest : public NodeTest {
  protected:
+  explicit SecurityTest(const std::string& configuration = "") : NodeTest(configuration) {}
   cri::LinuxContainerSecurityContext* Context(cri::ContainerConfig* config) {
     return config->mutable_linux()->mutable_security_context();
   }
@@ -436,6 +438,77 @@ TEST_F(SecurityTest, WithCgroupV2AContainerSeesItsOwnGroupAsTheRoot) {
   } else {
     EXPECT_THAT(shown, HasSubstr(id)) << "cgroup v1 has no namespace that would be worth it";
   }
+}
+
+constexpr char kShowNetworkRights[] =
+    "cd /proc/sys/net/ipv4; cat ip_unprivileged_port_start ping_group_range; "
+    "busybox timeout 1 busybox nc -l -p 80 </dev/null >/dev/null 2>&1; echo $?";
+
+TEST_F(SecurityTest, EveryUserMayListenBelowPort1024AndPing) {
+  cri::ContainerConfig config = Shell(kShowNetworkRights);
+  Context(&config)->mutable_run_as_user()->set_value(1234);
+  Context(&config)->mutable_capabilities()->add_drop_capabilities("ALL");
+  EXPECT_EQ(RunToEnd(config), "0\n0\t2147483647\n143\n") << "143: it listened until the end";
+  cri::PodSandboxConfig of_host = PodConfig();
+  of_host.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_network(
+      cri::NODE);
+  const std::string before = *Host().Read("proc/sys/net/ipv4/ping_group_range");
+  RunPod(of_host);
+  EXPECT_EQ(*Host().Read("proc/sys/net/ipv4/ip_unprivileged_port_start"), "1024\n");
+  EXPECT_EQ(*Host().Read("proc/sys/net/ipv4/ping_group_range"), before);
+}
+
+class WithoutNetworkRightsTest : public SecurityTest {
+ protected:
+  WithoutNetworkRightsTest()
+      : SecurityTest("network: {unprivileged_ports: false, unprivileged_ping: false}\n") {}
+};
+
+TEST_F(WithoutNetworkRightsTest, ThatTakesCapabilities) {
+  cri::ContainerConfig config = Shell(kShowNetworkRights);
+  Context(&config)->mutable_run_as_user()->set_value(1234);
+  EXPECT_EQ(RunToEnd(config), "1024\n1\t0\n1\n");
+}
+
+constexpr char kShowBytes[] = "printf %s \"$BYTES\" | busybox od -An -tx1; echo $TEXT";
+constexpr char kShownBytes[] = " 61 ff fe 80 5c 7a\ntext \xc3\xa4\n";
+
+class VariablesTest : public SecurityTest {
+ protected:
+  static void AddBytes(cri::ContainerConfig* config) {
+    for (const auto& [key, value] :
+         {std::pair("BYTES", "a\xff\xfe\x80\\z"), std::pair("TEXT", "text \xc3\xa4")}) {
+      cri::KeyValue* variable = config->add_envs();
+      variable->set_key(key);
+      variable->set_value(value);
+    }
+  }
+};
+
+TEST_F(VariablesTest, AreAnyBytes) {
+  cri::ContainerConfig config =
+      Shell(absl::StrCat(kShowBytes, "; ls /proc/1/fd; head -c 7 /proc/1/cmdline; sleep 1000"));
+  AddBytes(&config);
+  Context(&config)->mutable_run_as_user()->set_value(1234);
+  Context(&config)->set_no_new_privs(true);
+  Context(&config)->mutable_seccomp()->set_profile_type(cri::SecurityProfile::RuntimeDefault);
+  const std::string id = Start(RunPod(), config);
+  const std::string all = absl::StrCat(kShownBytes, "0\n1\n2\n/bin/sh");
+  EXPECT_TRUE(Eventually([&] { return Output(id) == all; })) << Output(id);
+  EXPECT_EQ(ExecOutput(id, kShowBytes), kShownBytes);
+  node_.KillDaemon();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_EQ(ExecOutput(id, kShowBytes), kShownBytes);
+}
+
+TEST_F(VariablesTest, OfAMissingProgramAreTold) {
+  cri::ContainerConfig config = Shell("");
+  AddBytes(&config);
+  config.clear_args();
+  config.set_command(0, "nothing-of-that-name");
+  const std::string id = Start(RunPod(), config);
+  EXPECT_EQ(AwaitExit(id).exit_code(), 127);
+  EXPECT_THAT(Output(id), HasSubstr("execute nothing-of-that-name: No such file or directory"));
 }
 
 TEST_F(SecurityTest, EnvironmentAndWorkingDirectory) {

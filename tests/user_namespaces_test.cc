@@ -142,6 +142,18 @@ TEST_F(UserNamespacesTest, ItOwnsThePodsOtherNamespaces) {
   EXPECT_EQ(ExecOutput(two, "cat /dev/shm/x"), "shared\n");
 }
 
+TEST_F(UserNamespacesTest, AllItsGroupsMayPing) {
+  EXPECT_EQ(RunToEnd(Shell("cd /proc/sys/net/ipv4; cat ip_unprivileged_port_start "
+                           "ping_group_range")),
+            "0\n0\t65535\n");
+  cri::PodSandboxConfig config = UserPodConfig();
+  config.mutable_metadata()->set_attempt(1);
+  (*config.mutable_linux()->mutable_sysctls())["net.ipv4.ping_group_range"] = "5 10";
+  const std::string id = Start(RunPod(config), Shell("cat /proc/sys/net/ipv4/ping_group_range"));
+  AwaitExit(id);
+  EXPECT_THAT(Output(id), ::testing::EndsWith("5\t10\n"));
+}
+
 TEST_F(UserNamespacesTest, TheUsualLimitsHoldToo) {
   cri::ContainerConfig config = Shell(
       "id -u; id -g; grep -E 'Seccomp:|NoNewPrivs:' /proc/self/status | tr -d '\\t'; "

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/normal_path.h"
 #include "base/status.h"
 #include "cdi/json_reader.h"
 #include "cdi/names.h"
@@ -199,7 +200,7 @@ class SpecReader {
     object.Required("hostPath", mount.host_path);
     object.Required("containerPath", mount.container_path);
     CheckPath(object, "containerPath", mount.container_path);
-    if (mount.container_path.find_first_not_of('/') == std::string::npos) {
+    if (NormalPath(mount.container_path) == "/") {
       object.Fail("containerPath", "must not be the container's root");
     }
     object.String("type", mount.type);

@@ -115,6 +115,8 @@ TEST(CdiSpecTest, WhatIsWrongIsNamedWithItsPlace) {
               HasSubstr("permissions: must be made of r, w and m"));
   EXPECT_THAT(Refusal(R"({"mounts":[{"hostPath":"/a","containerPath":"//"}]})"),
               HasSubstr("must not be the container's root"));
+  EXPECT_THAT(Refusal(R"({"mounts":[{"hostPath":"/a","containerPath":"/."}]})"),
+              HasSubstr("must not be the container's root"));
   EXPECT_THAT(Refusal(R"({"mounts":[{"hostPath":"a","containerPath":"/b"}]})"),
               HasSubstr("mounts[0].hostPath: must be an absolute path"));
   EXPECT_THAT(Refusal(R"({"hooks":[{"hookName":"now","path":"/a"}]})"),

@@ -317,6 +317,15 @@ TEST_F(AgentCommands, ResizeSendsAPatch) {
   EXPECT_THAT(Run({"resize", "pod", "web", "-c", "x", "--cpu", "1"}).err, HasSubstr("it has app"));
 }
 
+TEST_F(AgentCommands, ResizeSaysHowThePodKeepsItsQosClass) {
+  pods_.Fail(absl::InvalidArgumentError(
+      "Pod \"web\" is invalid: metadata: Invalid value: \"Guaranteed\": Pod QOS Class may not "
+      "change as a result of resizing: it is Burstable"));
+  EXPECT_THAT(Run({"resize", "pod", "web", "--cpu", "2"}).err, HasSubstr("--cpu-limit"));
+  EXPECT_THAT(Run({"resize", "pod", "web", "--cpu-limit", "2"}).err,
+              AllOf(HasSubstr("it is Burstable"), Not(HasSubstr("--cpu-limit"))));
+}
+
 TEST_F(AgentCommands, DescribeShowsPodAndNode) {
   pods_.SetEvents({KubeObject::parse(R"({"reason": "Started", "message": "Started container app",
       "involvedObject": {"kind": "Pod", "namespace": "default", "name": "web"}})")});

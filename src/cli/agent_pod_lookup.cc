@@ -10,7 +10,6 @@
 namespace plimsoll::cli {
 namespace {
 
-// "": no pod is near.
 std::string HintAt(const std::vector<KubeObject>& pods, const std::string& pod_namespace,
                    const std::string& name) {
   std::vector<std::string> beside;
@@ -21,7 +20,8 @@ std::string HintAt(const std::vector<KubeObject>& pods, const std::string& pod_n
     if (of == pod_namespace) beside.push_back(each);
   }
   const std::string closest = ClosestWord(name, beside);
-  return closest.empty() ? "" : absl::StrCat("Did you mean \"", Printable(closest), "\"?");
+  return closest.empty() ? "`plimsoll get pods -A` lists the agent's pods."
+                         : absl::StrCat("Did you mean \"", Printable(closest), "\"?");
 }
 
 }  // namespace
@@ -31,9 +31,8 @@ absl::StatusOr<KubeObject> GetAgentPod(const agent::Client& client,
   absl::StatusOr<KubeObject> pod = client.Get(pod_namespace, name);
   if (!absl::IsNotFound(pod.status())) return pod;
   const absl::StatusOr<std::vector<KubeObject>> pods = client.List("");
-  const std::string hint = pods.ok() ? HintAt(*pods, pod_namespace, name) : "";
-  if (hint.empty()) return pod;
-  return WithHint(pod.status(), hint);
+  if (!pods.ok()) return pod;
+  return WithHint(pod.status(), HintAt(*pods, pod_namespace, name));
 }
 
 }  // namespace plimsoll::cli

@@ -1,4 +1,5 @@
 // plimsoll classes, plimsoll assign
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -17,13 +18,18 @@ std::string Places(const node::QosClass& one) {
   return one.capacity() == 0 ? held : absl::StrCat(held, " of ", one.capacity());
 }
 
-// Limitations of the machine that concern classes.
+// Limitations of the machine that concern classes. A warning that begins with its type's name
+// ("oom class last: ...") isn't given it again.
 void PrintWarnings(const node::ListClassesResponse& response) {
+  std::string lines;
   for (const node::ClassType& type : response.types()) {
     for (const std::string& warning : type.warnings()) {
-      Print(absl::StrCat("\n", type.name(), ": ", Printable(warning), "\n"));
+      const bool is_named = absl::StartsWith(warning, absl::StrCat(type.name(), " class"));
+      absl::StrAppend(&lines, "  ", is_named ? "" : absl::StrCat(type.name(), ": "),
+                      Printable(warning), "\n");
     }
   }
+  if (!lines.empty()) Print(absl::StrCat("\nTo know:\n", lines));
 }
 
 void PrintTypes(const node::ListClassesResponse& response) {

@@ -29,6 +29,15 @@ std::string DescribeClusterSocket(const node::DaemonStatusResponse& status) {
           : absl::StrCat(", claims with classes of pods: ", status.told_claims()));
 }
 
+// What a pod's runtimeClassName can be; empty: nothing.
+std::string HandlerNames(const cri::StatusResponse& runtime) {
+  std::vector<std::string> names;
+  for (const cri::RuntimeHandler& handler : runtime.runtime_handlers()) {
+    if (!handler.name().empty()) names.push_back(Printable(handler.name()));
+  }
+  return absl::StrJoin(names, ", ");
+}
+
 std::string DescribeDaemon(const std::string& address, const node::DaemonStatusResponse& status,
                            const cri::StatusResponse& runtime) {
   std::vector<std::pair<std::string, std::string>> facts = {
@@ -45,6 +54,9 @@ std::string DescribeDaemon(const std::string& address, const node::DaemonStatusR
   facts.emplace_back("classes from", status.classes_from_scheduler() ? "the cluster's scheduler"
                                                                      : "requests and annotations");
   for (const auto& [program, version] : status.programs()) facts.emplace_back(program, version);
+  if (const std::string handlers = HandlerNames(runtime); !handlers.empty()) {
+    facts.emplace_back("runtime classes", handlers);
+  }
   for (const cri::RuntimeCondition& condition : runtime.status().conditions()) {
     facts.emplace_back(condition.type(),
                        absl::StrCat(condition.status() ? "yes" : "no",

@@ -20,7 +20,6 @@
 #include "cli/table.h"
 #include "cli/text.h"
 #include "image/archive_magic.h"
-#include "pod_runner/registry_auth.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -146,25 +145,9 @@ absl::StatusOr<int> Import(const CommandContext& context, const std::string& pat
   return PrintDone(context, *done, name);
 }
 
-// Empty without `--authfile`.
-absl::StatusOr<cri::AuthConfig> ReadAuth(const std::string& path, const std::string& reference) {
-  cri::AuthConfig auth;
-  if (path.empty()) return auth;
-  char resolved[PATH_MAX];
-  if (realpath(path.c_str(), resolved) == nullptr) return ErrnoStatus(errno, "open " + path);
-  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, root.Read(resolved, 1024 * 1024));
-  PLIMSOLL_ASSIGN_OR_RETURN(const pod::Credentials found,
-                            pod::FindCredentials(text, path, reference));
-  auth.set_username(found.user);
-  auth.set_password(found.password);
-  auth.set_identity_token(found.identity_token);
-  return auth;
-}
-
 absl::StatusOr<int> Pull(const CommandContext& context, const std::string& reference,
                          const std::string& auth_file) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const cri::AuthConfig auth, ReadAuth(auth_file, reference));
+  PLIMSOLL_ASSIGN_OR_RETURN(const PullAuth auth, UserLogin(auth_file, reference));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.ConnectToBringIn());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto done, PullWithProgress(*client, reference, auth));
   NoteForeignArchitecture(*client, done.image_id());
@@ -273,7 +256,8 @@ void SetUpPull(CLI::App* pull, CommandContext& context) {
       ->type_name("IMAGE")
       ->required();
   pull->add_option("--authfile", *auth_file,
-                   "File with credentials, as docker login and skopeo login write it")
+                   "File with credentials, as docker login and skopeo login write it; without the "
+                   "option their own files are read")
       ->type_name("FILE");
   context.Act(pull,
               [&context, reference, auth_file] { return Pull(context, *reference, *auth_file); });

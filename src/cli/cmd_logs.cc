@@ -257,7 +257,10 @@ absl::StatusOr<int> Logs(const CommandContext& context, const LogsArguments& arg
 void AddLogsCommand(CLI::App& app, CommandContext& context) {
   auto arguments = std::make_shared<LogsArguments>();
   CLI::App* logs =
-      app.add_subcommand("logs", "Print the log of a container, or of all containers of a pod.");
+      app.add_subcommand("logs",
+                         "Print the log of a container, or of all containers of a pod.\n\n"
+                         "A pod's log includes the containers' runs from before a restart, while "
+                         "the runtime has them.");
   logs->add_option("name", arguments->name, "Name or id of a pod or container; POD/CONTAINER")
       ->type_name("POD|CONTAINER")
       ->required();

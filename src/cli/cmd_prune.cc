@@ -104,9 +104,11 @@ void PrintPlan(const Plan& plan) {
                            HumanBytes(image.size()), "\n"));
   }
   if (plan.foreign > 0) {
+    const bool is_one = plan.foreign == 1;
     PrintNote(absl::StrCat(plan.foreign,
-                           " more ended pods stay: they belong to other clients, or to a running "
-                           "`plimsoll run`\n"));
+                           is_one ? " more ended pod stays: it belongs to another client"
+                                  : " more ended pods stay: they belong to other clients",
+                           ", or to a running `plimsoll run`\n"));
   }
 }
 

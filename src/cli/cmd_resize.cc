@@ -93,6 +93,13 @@ absl::StatusOr<KubeObject> Send(const agent::Client& client, const ResizeArgumen
   return AwaitSettled(client, arguments, std::move(resized));
 }
 
+// Whether the agent refused amounts that are request and limit alike, as of a Burstable pod that
+// would become Guaranteed by them.
+bool IsRefusedForQosClass(const absl::Status& status, const WantedAmounts& wanted) {
+  return absl::IsInvalidArgument(status) && !(wanted.cpu.empty() && wanted.memory.empty()) &&
+         absl::StrContains(status.message(), "QOS Class may not change");
+}
+
 absl::StatusOr<int> Resize(const CommandContext& context, const ResizeArguments& arguments) {
   if (absl::StrContains(arguments.name, "/")) {
     return UsageError(WithHint(
@@ -106,6 +113,11 @@ absl::StatusOr<int> Resize(const CommandContext& context, const ResizeArguments&
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, AgentOf(context));
   const absl::StatusOr<KubeObject> pod = Send(*client, arguments);
   if (!pod.ok()) {
+    if (IsRefusedForQosClass(pod.status(), arguments.wanted)) {
+      return WithHint(pod.status(),
+                      "--cpu and --memory set request and limit to the same amount; --cpu-limit "
+                      "and --memory-limit leave the request as it is.");
+    }
     return WithAgentHint(pod.status(), "`plimsoll update CONTAINER` changes one of the runtime.");
   }
   const int code = arguments.wait && HasFailed(*pod) ? kExitError : kExitOk;

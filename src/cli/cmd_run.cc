@@ -27,6 +27,7 @@
 #include "pod_runner/amount.h"
 #include "pod_runner/check_objects.h"
 #include "pod_runner/dir.h"
+#include "pod_runner/env.h"
 #include "pod_runner/event_watch.h"
 #include "pod_runner/manifest.h"
 #include "pod_runner/objects.h"
@@ -39,7 +40,8 @@ namespace {
 
 struct RunArguments {
   std::vector<std::string> files;
-  std::string objects;  // a directory; empty: none
+  std::string objects;    // a directory; empty: none
+  std::string auth_file;  // empty: the user's own
   bool detach = false;
   bool keep = false;
   bool quiet = false;
@@ -121,9 +123,20 @@ absl::StatusOr<std::optional<pod::Objects>> ReadObjects(const std::string& direc
   return *std::move(objects);
 }
 
+void NoteLeftOut(const pod::Manifest& pod, const pod::Objects* objects) {
+  pod::PodContext context;
+  context.objects = objects;
+  for (const pod::ContainerManifest& container : pod.containers) {
+    for (const std::string& told : pod::LeftOutVariables(pod, container, context)) {
+      PrintNote(absl::StrCat("note: ", pod.file, ": container ", container.name, ": ", told, "\n"));
+    }
+  }
+}
+
 absl::Status CheckAllObjects(const std::vector<pod::Manifest>& pods, const pod::Objects* objects) {
   absl::Status problems;
   for (const pod::Manifest& pod : pods) {
+    NoteLeftOut(pod, objects);
     problems = AlsoTell(problems, pod::CheckObjects(pod, objects));
   }
   if (objects != nullptr || !absl::IsNotFound(problems)) return problems;
@@ -235,7 +248,8 @@ absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& a
   PLIMSOLL_ASSIGN_OR_RETURN(const auto runtime, client.RuntimeStatus(/*verbose=*/false));
   std::vector<std::map<std::string, std::string>> image_ids;
   for (const pod::Manifest& pod : pods) {
-    PLIMSOLL_ASSIGN_OR_RETURN(image_ids.emplace_back(), EnsureImages(client, pod, objects));
+    PLIMSOLL_ASSIGN_OR_RETURN(image_ids.emplace_back(),
+                              EnsureImages(client, pod, objects, arguments.auth_file));
     if (interrupts.count() > 0) return kExitInterrupted;
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
@@ -295,6 +309,11 @@ absl::StatusOr<int> GiveToAgent(const CommandContext& context, RunArguments argu
     return absl::FailedPreconditionError(
         "--seccomp-default and --seccomp-profile-root have no effect on an agent's pods: set "
         "seccompDefault and seccompProfileRoot in its configuration, or add --no-agent");
+  }
+  if (!arguments.auth_file.empty()) {
+    return absl::FailedPreconditionError(
+        "--authfile has no effect on an agent's pods: it pulls with the pod's imagePullSecrets and "
+        "with the logins of its own user; log in as that user, or add --no-agent");
   }
   if (arguments.show_resources) {
     PrintNote("note: --show-resources has no effect: the agent starts the pods\n");
@@ -378,6 +397,10 @@ void AddRunCommand(CLI::App& app, CommandContext& context) {
   run->add_option("--objects", arguments->objects,
                   "Directory of YAML files with the ConfigMaps and Secrets of the pods")
       ->type_name("DIR");
+  run->add_option("--authfile", arguments->auth_file,
+                  "File with credentials for pulls, as docker login and skopeo login write it; "
+                  "without the option their own files are read")
+      ->type_name("FILE");
   run->add_flag("-d,--detach", arguments->detach, "Leave the pod running and print its id");
   run->add_flag("--no-agent", arguments->no_agent,
                 "With --detach: run the pod without an agent, though there is one");

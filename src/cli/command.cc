@@ -92,6 +92,16 @@ bool IsOptionForImages(absl::string_view word) {
   return false;
 }
 
+// kubectl's option for a container of a pod, as in `kubectl logs web -c app`.
+bool IsOptionForContainers(absl::string_view word) {
+  return word == "-c" || absl::StartsWith(word, "--container");
+}
+
+bool NamesContainers(const CLI::App& command) {
+  const CLI::Option* name = command.get_option_no_throw("name");
+  return name != nullptr && absl::StrContains(name->get_type_name(), "CONTAINER");
+}
+
 int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& at = Innermost(app);
   std::string message = error.what();
@@ -129,6 +139,9 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
     }
     if (at.get_name() == "classes" && word == "assign") {
       hint = absl::StrCat("Did you mean `plimsoll assign`? ", hint);
+    }
+    if (IsOptionForContainers(word) && NamesContainers(at)) {
+      hint = absl::StrCat("Name a container of a pod as POD/CONTAINER. ", hint);
     }
     if (word[0] == '-' && at.get_name() == "exec") {
       hint = absl::StrCat(

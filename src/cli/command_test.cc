@@ -245,6 +245,15 @@ TEST(Command, AnOptionOfWhatExecRunsComesAfterDashes) {
                               HasSubstr("`plimsoll exec NAME -- ls -l`")));
 }
 
+TEST(Command, AContainerOfAPodIsNamedWithIt) {
+  const Printed logs = RunMain({"logs", "web", "-c", "app"});
+  EXPECT_EQ(logs.code, kExitUsage);
+  EXPECT_THAT(logs.err, AllOf(HasSubstr("plimsoll logs has no option -c"),
+                              HasSubstr("Name a container of a pod as POD/CONTAINER.")));
+  EXPECT_THAT(RunMain({"exec", "web", "--container", "app"}).err, HasSubstr("POD/CONTAINER"));
+  EXPECT_THAT(RunMain({"pods", "-c", "app"}).err, Not(HasSubstr("POD/CONTAINER")));
+}
+
 TEST(Command, NumbersOutOfRangeAreNamedShortly) {
   const Printed tail = RunMain({"logs", "x", "--tail", "-1"});
   EXPECT_EQ(tail.code, kExitUsage);

@@ -17,6 +17,7 @@
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "pod_runner/images.h"
+#include "pod_runner/logins.h"
 #include "pod_runner/pull_secrets.h"
 
 namespace plimsoll::cli {
@@ -67,9 +68,33 @@ std::string PullHint(absl::StatusCode code, const std::string& reference) {
                       ShellQuote(reference));
 }
 
+absl::StatusOr<PullAuth> UserLogin(const std::string& auth_file, const std::string& reference) {
+  if (!auth_file.empty()) {
+    const absl::StatusOr<pod::Login> login = pod::ReadLogin(auth_file, reference);
+    if (!login.ok()) return Annotate(login.status(), "--authfile");
+    return PullAuth{login->credentials, absl::StrCat("The login is from ", login->source, ".")};
+  }
+  const pod::LoginSearch search = pod::FindLogin(pod::LoginFiles(), reference);
+  for (const std::string& failed : search.failed) {
+    PrintNote(absl::StrCat("note: passed over in the search for a login: ", failed, "\n"));
+  }
+  return PullAuth{search.login ? search.login->credentials : pod::Credentials(),
+                  absl::StrCat(search.InWords(reference), ".")};
+}
+
+namespace {
+
+// The hint of a refusal: the credentials that were sent, and how to give others.
+std::string LoginHint(const PullAuth& auth, const std::string& reference) {
+  return absl::StrCat(auth.origin, " `skopeo login ", pod::RegistryOf(reference),
+                      "` makes one, and --authfile FILE names another file.");
+}
+
+}  // namespace
+
 absl::StatusOr<node::ImageProgress::Done> PullWithProgress(pod::Client& client,
                                                            const std::string& reference,
-                                                           const cri::AuthConfig& auth) {
+                                                           const PullAuth& auth) {
   if (IsImageId(reference)) {
     return WithHint(absl::NotFoundError(absl::StrCat("no image here has the id ", reference)),
                     "The images here: plimsoll image list. A registry knows images by name only.");
@@ -82,7 +107,12 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(pod::Client& client,
   }
   node::PullImageRequest request;
   request.set_reference(reference);
-  if (!auth.username().empty() || !auth.identity_token().empty()) *request.mutable_auth() = auth;
+  if (!auth.credentials.user.empty() || !auth.credentials.identity_token.empty()) {
+    request.mutable_auth()->set_username(auth.credentials.user);
+    request.mutable_auth()->set_password(auth.credentials.password);
+    request.mutable_auth()->set_identity_token(auth.credentials.identity_token);
+    request.mutable_auth()->set_server_address(pod::RegistryOf(reference));
+  }
   ProgressBar bar(absl::StrCat("pulling ", reference));
   auto done =
       client.own().PullImage(request, [&bar](const node::ImageProgress::Progress& progress) {
@@ -98,6 +128,14 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(pod::Client& client,
     return WithHint(failed,
                     absl::StrCat("If ", reference, " was meant as an image's id: none here ",
                                  "has it. The images here: plimsoll image list"));
+  }
+  // An import refuses such a name too.
+  if (absl::StrContains(failed.message(), "image reference \"")) {
+    return WithHint(failed, "A name is NAME[:TAG] or NAME@sha256:DIGEST.");
+  }
+  // registries.conf's refusal is no matter of credentials.
+  if (absl::IsPermissionDenied(failed) && !absl::StrContains(failed.message(), " is blocked in ")) {
+    return WithHint(failed, LoginHint(auth, reference));
   }
   return WithHint(failed, PullHint(done.status().code(), reference));
 }
@@ -136,22 +174,24 @@ void NoteForeignArchitecture(pod::Client& client, const std::string& reference) 
 
 namespace {
 
-// Tries one set of credentials after the other; without any the pull is anonymous.
+// Tries the pod's Secrets, then the user's login; without either the pull is anonymous.
 absl::Status PullFor(pod::Client& client, const pod::Manifest& pod, const pod::Objects* objects,
-                     const std::string& reference) {
-  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<pod::Credentials> all,
+                     const std::string& auth_file, const std::string& reference) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pod::Credentials> secrets,
                             pod::PullCredentials(pod, objects, reference));
-  if (all.empty()) all.emplace_back();
   absl::Status failed;
-  for (const pod::Credentials& credentials : all) {
-    cri::AuthConfig auth;
-    auth.set_username(credentials.user);
-    auth.set_password(credentials.password);
-    auth.set_identity_token(credentials.identity_token);
-    failed = PullWithProgress(client, reference, auth).status();
+  for (const pod::Credentials& credentials : secrets) {
+    failed = PullWithProgress(client, reference,
+                              {credentials, "The login is from the pod's imagePullSecrets."})
+                 .status();
     if (failed.ok()) return failed;
   }
-  return failed;
+  PLIMSOLL_ASSIGN_OR_RETURN(const PullAuth auth, UserLogin(auth_file, reference));
+  if (!secrets.empty() && auth.credentials.user.empty() &&
+      auth.credentials.identity_token.empty()) {
+    return failed;
+  }
+  return PullWithProgress(client, reference, auth).status();
 }
 
 void NoteMissingPullSecrets(const pod::Manifest& pod, const pod::Objects* objects) {
@@ -175,10 +215,11 @@ absl::StatusOr<cri::Image> EnsureImage(pod::PodImages& images, const pod::Needed
 
 absl::StatusOr<std::map<std::string, std::string>> EnsureImages(pod::Client& client,
                                                                 const pod::Manifest& pod,
-                                                                const pod::Objects* objects) {
+                                                                const pod::Objects* objects,
+                                                                const std::string& auth_file) {
   NoteMissingPullSecrets(pod, objects);
   pod::PodImages images(client, [&](const std::string& reference) {
-    return PullFor(client, pod, objects, reference);
+    return PullFor(client, pod, objects, auth_file, reference);
   });
   std::map<std::string, std::string> ids;
   std::set<std::string> noted;

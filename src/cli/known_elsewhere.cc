@@ -24,8 +24,7 @@ constexpr Instead kInstead[] = {
     {"info", "`plimsoll daemon status` shows the daemon and the machine."},
     {"load", "`plimsoll image import FILE` brings in an image from a file."},
     {"import", "`plimsoll image import FILE` brings in an image from a file."},
-    {"login",
-     "`skopeo login` writes a file of credentials; `plimsoll pull --authfile FILE` reads it."},
+    {"login", "`skopeo login` writes a file of credentials; `plimsoll pull` and `run` read it."},
     {"build", "Images are built by other tools, and brought in by `plimsoll image import FILE`."},
     {"pause", "Containers can't be paused. `plimsoll update NAME --cpu 10m` slows one down."},
 };

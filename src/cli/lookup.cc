@@ -97,6 +97,31 @@ absl::Status NotThere(absl::string_view kind, absl::string_view text,
                                                  "` lists them all."));
 }
 
+// The container of a pod that has only one beside init containers and sidecars. `names` are those
+// to choose the closest from where there is no such pod.
+absl::StatusOr<cri::Container> TheOneOfAPod(const std::vector<cri::Container>& containers,
+                                            const std::vector<cri::PodSandbox>& pods,
+                                            absl::string_view text,
+                                            const std::vector<std::string>& names) {
+  std::vector<std::string> of_pod;
+  std::map<std::string, const cri::Container*> ordinary;  // newest by name
+  const auto pod = FindPod(pods, text);
+  for (const cri::Container& container : containers) {
+    if (!pod.ok() || container.pod_sandbox_id() != pod->id()) continue;
+    of_pod.push_back(absl::StrCat(pod->metadata().name(), "/", container.metadata().name()));
+    const auto role = container.labels().find(pod::kRoleLabel);
+    if (role != container.labels().end() && role->second != "container") continue;
+    const cri::Container*& best = ordinary[container.metadata().name()];
+    if (best == nullptr || best->metadata().attempt() < container.metadata().attempt()) {
+      best = &container;
+    }
+  }
+  if (ordinary.size() == 1) return *ordinary.begin()->second;
+  if (of_pod.empty()) return NotThere("container", text, names, "plimsoll ps --all");
+  return WithHint(absl::NotFoundError(absl::StrCat("\"", text, "\" is a pod, not a container")),
+                  absl::StrCat("Its containers: ", absl::StrJoin(of_pod, ", ")));
+}
+
 }  // namespace
 
 std::string PodNameOf(const cri::Container& container, const std::vector<cri::PodSandbox>& pods) {
@@ -150,30 +175,15 @@ absl::StatusOr<cri::Container> FindContainer(const std::vector<cri::Container>& 
       by_id.push_back(&container);
     }
   }
-  std::vector<const cri::Container*> found = by_id;
-  if (!newest.empty()) {
-    found.clear();
-    for (const auto& [key, container] : newest) found.push_back(container);
+  const bool is_pod =
+      absl::c_any_of(pods, [&](const cri::PodSandbox& pod) { return IsNamed(pod, text); });
+  if (is_pod && !absl::StrContains(text, '/')) {
+    std::erase_if(newest, [&](const auto& each) { return PodNameOf(*each.second, pods) != text; });
   }
-  if (found.empty()) {
-    std::vector<std::string> of_pod;
-    std::map<std::string, const cri::Container*> ordinary;  // newest by name
-    const auto pod = FindPod(pods, text);
-    for (const cri::Container& container : containers) {
-      if (!pod.ok() || container.pod_sandbox_id() != pod->id()) continue;
-      of_pod.push_back(absl::StrCat(pod->metadata().name(), "/", container.metadata().name()));
-      const auto role = container.labels().find(pod::kRoleLabel);
-      if (role != container.labels().end() && role->second != "container") continue;
-      const cri::Container*& best = ordinary[container.metadata().name()];
-      if (best == nullptr || best->metadata().attempt() < container.metadata().attempt()) {
-        best = &container;
-      }
-    }
-    if (ordinary.size() == 1) return *ordinary.begin()->second;
-    if (of_pod.empty()) return NotThere("container", text, names, "plimsoll ps --all");
-    return WithHint(absl::NotFoundError(absl::StrCat("\"", text, "\" is a pod, not a container")),
-                    absl::StrCat("Its containers: ", absl::StrJoin(of_pod, ", ")));
-  }
+  std::vector<const cri::Container*> found;
+  for (const auto& [key, container] : newest) found.push_back(container);
+  if (found.empty() && !is_pod) found = by_id;
+  if (found.empty()) return TheOneOfAPod(containers, pods, text, names);
   return TheOnly<cri::Container>(found, "containers", text, [&](const cri::Container& container) {
     return absl::StrCat(PodNameOf(container, pods), "/", container.metadata().name(), " (",
                         ShortId(container.id()), ")");

@@ -15,8 +15,9 @@ namespace plimsoll::cli {
 
 // An exact name wins over a prefix of an id. Of several sandboxes of a pod (earlier attempts, one
 // from before a reboot) the Ready one is taken, else the newest, and its containers before those of
-// the others. Of several attempts of a container in a sandbox the newest is taken. NOT_FOUND and,
-// for several matches, INVALID_ARGUMENT list the candidates.
+// the others. Of several attempts of a container in a sandbox the newest is taken. The name of a
+// pod is its only container, or its container of that name, and no other pod's. NOT_FOUND and, for
+// several matches, INVALID_ARGUMENT list the candidates.
 absl::StatusOr<cri::PodSandbox> FindPod(const std::vector<cri::PodSandbox>& pods,
                                         absl::string_view text);
 absl::StatusOr<cri::Container> FindContainer(const std::vector<cri::Container>& containers,

@@ -83,6 +83,20 @@ TEST(Lookup, ANameWinsOverTheBeginningOfAnId) {
   EXPECT_TRUE(absl::IsInvalidArgument(FindPodOrContainer(namesakes, {}, "web").status()));
 }
 
+TEST(Lookup, APodsNameIsNoContainerOfAnotherPod) {
+  const std::vector<cri::PodSandbox> pods = {Pod("aa11", "hello"), Pod("bb22", "web"),
+                                             Pod("cc33", "db"), Pod("dd44", "log")};
+  const std::vector<cri::Container> containers = {
+      Container("c1", "aa11", "web"), Container("c2", "bb22", "app"), Container("c3", "cc33", "db"),
+      Container("c4", "cc33", "log"), Container("c5", "dd44", "a"),   Container("c6", "dd44", "b")};
+  EXPECT_EQ(FindContainer(containers, pods, "web")->id(), "c2");
+  EXPECT_EQ(FindContainer(containers, pods, "hello/web")->id(), "c1");
+  EXPECT_EQ(FindContainer(containers, pods, "db")->id(), "c3");
+  const absl::Status two = FindContainer(containers, pods, "log").status();
+  EXPECT_TRUE(absl::IsNotFound(two)) << two;
+  EXPECT_THAT(HintOf(two), HasSubstr("log/a, log/b"));
+}
+
 // After a reboot the old sandbox stays until somebody removes it.
 TEST(Lookup, TheRunningSandboxIsMeant) {
   std::vector<cri::PodSandbox> pods = {Pod("aa11", "web"), Pod("bb22", "web"), Pod("cc33", "web"),

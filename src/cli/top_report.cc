@@ -85,7 +85,7 @@ std::string Percent(std::optional<double> percent) {
   return percent.has_value() ? absl::StrFormat("%.0f%%", *percent) : kNothing;
 }
 
-// "cpu 12%, io 3%": pressures below half a percent are left out.
+// "cpu 12%, io 3%": pressures that round to 0% are left out.
 std::string PressureText(const TopRow& row) {
   if (!row.pressure_percent.has_value()) return kNothing;
   const cri::ContainerStats& stats = row.usage.stats();
@@ -93,7 +93,7 @@ std::string PressureText(const TopRow& row) {
   for (const auto& [name, percent] : {std::pair("cpu", stats.cpu().psi().some().avg10()),
                                       std::pair("memory", stats.memory().psi().some().avg10()),
                                       std::pair("io", stats.io().psi().some().avg10())}) {
-    if (percent >= 0.5) parts.push_back(absl::StrCat(name, " ", Percent(percent)));
+    if (percent > 0.5) parts.push_back(absl::StrCat(name, " ", Percent(percent)));
   }
   return parts.empty() ? "0%" : absl::StrJoin(parts, ", ");
 }

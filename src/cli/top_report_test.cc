@@ -103,6 +103,7 @@ TEST(TopTable, ShowsFromRequestToUse) {
   (*usage.mutable_asked()->mutable_limits())["cpu"].set_string("0.5");
   (*usage.mutable_asked()->mutable_limits())["memory"].set_string("64Mi");
   usage.mutable_stats()->mutable_cpu()->mutable_psi()->mutable_some()->set_avg10(12.3);
+  usage.mutable_stats()->mutable_io()->mutable_psi()->mutable_some()->set_avg10(0.5);
   (*usage.mutable_classes())["rdt"] = "gold";
   (*usage.mutable_classes())["blockio"] = "";
   node::ContainerUsage before = Limited("a", 10, 0, 0);

@@ -29,8 +29,8 @@ const char* Variable(char** environment, const char* name) {
 
 // As execvp(3): a directory without the program, or where it can't be executed, is skipped. Returns
 // when no directory is left; errno says why.
-void ExecuteFrom(const char* directories, const Plan& plan) {
-  const char* program = plan.arguments[0];
+void ExecuteFrom(const char* directories, char** words, char** environment) {
+  const char* program = words[0];
   int error = ENOENT;
   while (true) {
     const char* end = strchrnul(directories, ':');
@@ -39,7 +39,7 @@ void ExecuteFrom(const char* directories, const Plan& plan) {
     const int needed = snprintf(path, sizeof(path), "%.*s/%s", length == 0 ? 1 : length,
                                 length == 0 ? "." : directories, program);
     if (needed > 0 && needed < PATH_MAX) {
-      execve(path, plan.arguments, plan.environment);
+      execve(path, words, environment);
       if (errno == EACCES) error = EACCES;
       if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) return;
     }
@@ -58,6 +58,21 @@ bool IsThere(const char* path) {
 
 }  // namespace
 
+Step Execute(char** words, char** environment) {
+  const char* program = words[0];
+  if (strchr(program, '/') != nullptr) {
+    execve(program, words, environment);
+    return errno == ENOENT && !IsThere(program) ? Step::kNotFound : Step::kExecute;
+  }
+  const char* directories = Variable(environment, "PATH");
+  if (directories == nullptr || *program == '\0') {
+    errno = ENOENT;
+    return Step::kNotFound;
+  }
+  ExecuteFrom(directories, words, environment);
+  return errno == ENOENT ? Step::kNotFound : Step::kExecute;
+}
+
 void Become(const Plan& plan, const Filter& filter, int terminal, int report) {
   if (terminal >= 0 && !UseTerminal(terminal)) Fail(report, Step::kControlTerminal);
   umask(kUmask);
@@ -65,19 +80,7 @@ void Become(const Plan& plan, const Filter& filter, int terminal, int report) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) Fail(report, Step::kNoNewPrivileges);
     if (!LoadFilter(filter)) Fail(report, Step::kFilter);
   }
-  const char* program = plan.arguments[0];
-  const char* directories = Variable(plan.environment, "PATH");
-  if (strchr(program, '/') != nullptr) {
-    execve(program, plan.arguments, plan.environment);
-    const bool missing = errno == ENOENT && !IsThere(program);
-    Fail(report, missing ? Step::kNotFound : Step::kExecute);
-  }
-  if (directories == nullptr || *program == '\0') {
-    errno = ENOENT;
-    Fail(report, Step::kNotFound);
-  }
-  ExecuteFrom(directories, plan);
-  Fail(report, errno == ENOENT ? Step::kNotFound : Step::kExecute);
+  Fail(report, Execute(plan.arguments, plan.environment));
 }
 
 }  // namespace plimsoll::entry

@@ -4,8 +4,13 @@
 
 #include "container_entry/credentials.h"
 #include "container_entry/plan.h"
+#include "container_entry/report.h"
 
 namespace plimsoll::entry {
+
+// Executes words[0], which is looked for in the environment's PATH unless it has a slash. Both
+// lists are null-terminated. Returns on failure, with errno: kNotFound or kExecute.
+Step Execute(char** words, char** environment);
 
 // Becomes the command; this process must already have its user and capabilities. `terminal` -1: it
 // has none. Fails through `report`, which is close-on-exec.

@@ -1,6 +1,7 @@
 // plimsoll-exec: runs a command in a container, in place of the OCI runtime's `exec`.
 //
 //   plimsoll-exec CONTAINER WORD...
+//   /proc/self/fd/3 --variables WORD...   the beginning of a container's process (variables.h)
 //
 // The plan (entry/plan.h) is descriptor 3; the words are only for listings of processes. Static and
 // without the C++ library's start-up cost. Executed from a sealed memfd, so that the container
@@ -9,12 +10,18 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
 
 #include "container_entry/plan.h"
 #include "container_entry/protocol.h"
 #include "container_entry/supervise.h"
+#include "container_entry/variables.h"
+#include "monitor/byte_variables.h"
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 2 && strcmp(argv[1], plimsoll::monitor::kVariablesWord) == 0) {
+    return plimsoll::entry::ExecuteWithVariables(argv + 2);
+  }
   plimsoll::entry::Plan plan;
   if (!plimsoll::entry::ReadPlan(plimsoll::entry::kPlanDescriptor, &plan)) {
     dprintf(2, "plimsoll-exec is started by plimsolld; it is of no use by hand.\n");

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "base/normal_path.h"
 #include "base/status.h"
 #include "cdi/names.h"
 #include "cri/translate_id_mappings.h"
@@ -183,7 +184,7 @@ absl::StatusOr<runtime::Mount> MountFrom(const v1::Mount& mount,
                                          const runtime::SecurityContext& security) {
   PLIMSOLL_RETURN_IF_ERROR(
       CheckAbsolutePath("config.mounts.container_path", mount.container_path()));
-  if (mount.container_path().find_first_not_of('/') == std::string::npos) {
+  if (NormalPath(mount.container_path()) == "/") {
     return Invalid("config.mounts.container_path", mount.container_path(),
                    "must not be the container's root");
   }

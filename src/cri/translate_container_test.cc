@@ -269,6 +269,16 @@ TEST(ContainerSpecTest, RefusesWhatIsInvalidByName) {
              c->add_mounts()->set_container_path("//");
              c->mutable_mounts(0)->set_host_path("/x");
            }},
+          {"config.mounts.container_path is \"/.\"",
+           [](auto* c) {
+             c->add_mounts()->set_container_path("/.");
+             c->mutable_mounts(0)->set_host_path("/x");
+           }},
+          {"config.mounts.container_path is \"/a/..\"",
+           [](auto* c) {
+             c->add_mounts()->set_container_path("/a/..");
+             c->mutable_mounts(0)->set_host_path("/x");
+           }},
           {"config.mounts.host_path is \"\"",
            [](auto* c) { c->add_mounts()->set_container_path("/data"); }},
           {"config.mounts.propagation is 7",

@@ -60,6 +60,10 @@ std::vector<std::string> ChangedKeys(const Config& before, const Config& after) 
   note("network.plugin_timeout", before.network.plugin_timeout == after.network.plugin_timeout);
   note("network.interfaces", before.network.interfaces == after.network.interfaces);
   note("network.collect_garbage", before.network.collect_garbage == after.network.collect_garbage);
+  note("network.unprivileged_ports",
+       before.network.unprivileged_ports == after.network.unprivileged_ports);
+  note("network.unprivileged_ping",
+       before.network.unprivileged_ping == after.network.unprivileged_ping);
   note("streaming.address", before.streaming.address == after.streaming.address);
   note("streaming.certificate", before.streaming.certificate == after.streaming.certificate);
   note("streaming.key", before.streaming.key == after.streaming.key);

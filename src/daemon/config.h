@@ -37,6 +37,8 @@ struct NetworkConfig {
   int plugin_timeout = 60;              // seconds, for each execution
   std::vector<std::string> interfaces;  // interfaces whose addresses are the pod's; empty: all
   bool collect_garbage = false;
+  bool unprivileged_ports = true;  // any user of a pod may listen at ports below 1024
+  bool unprivileged_ping = true;   // and send ICMP echo requests
   bool operator==(const NetworkConfig&) const = default;
 };
 

@@ -270,6 +270,16 @@ constexpr Option kOptions[] = {
      },
      "at the start, have CNI plugins release everything that belongs to no pod of this daemon: "
      "true or false"},
+    {"network.unprivileged_ports", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetBool(config.network.unprivileged_ports, value);
+     },
+     "let every user of a pod with a network of its own listen at ports below 1024: true or false"},
+    {"network.unprivileged_ping", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetBool(config.network.unprivileged_ping, value);
+     },
+     "let every user of a pod with a network of its own send ICMP echo requests: true or false"},
     {"streaming.address", OptionKind::kText, SetStreamingAddress,
      "IP address and port for exec, attach and port-forward; port 0: a free one; empty: none"},
     {"streaming.certificate", OptionKind::kText,

@@ -57,6 +57,8 @@ network:
   plugin_timeout: 5
   interfaces: [eth0, net1]
   collect_garbage: true
+  unprivileged_ports: false
+  unprivileged_ping: false
 kube: {socket: /run/k.sock, socket_group: kube}
 cgroup_parent: /a//b/
 cgroup_driver: systemd
@@ -91,7 +93,9 @@ feature_gates:
                       .plugin_dirs = {"/opt/cni"},
                       .plugin_timeout = 5,
                       .interfaces = {"eth0", "net1"},
-                      .collect_garbage = true};
+                      .collect_garbage = true,
+                      .unprivileged_ports = false,
+                      .unprivileged_ping = false};
   expected.kube = {.socket = "/run/k.sock", .socket_group = "kube"};
   expected.cgroup_parent = "/a/b";
   expected.cgroup_driver = "systemd";

@@ -112,6 +112,8 @@ absl::Status NodeEngine::Recover(std::shared_ptr<runtime::Hooks> hooks) {
       .devices = &cdi_,
       .handlers = &in_.config.runtime_handlers,
       .network = network_.get(),
+      .network_rights = {.ports = in_.config.network.unprivileged_ports,
+                         .ping = in_.config.network.unprivileged_ping},
       .hooks = hooks_.get(),
       .collect_network_garbage = in_.config.network.collect_garbage && !in_.standalone,
       .show_pictures = PicturesAreOn(in_.config),

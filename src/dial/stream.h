@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/unique_fd.h"
 #include "dial/connect.h"
 
 namespace plimsoll::dial {
@@ -21,12 +22,16 @@ class Stream {
   // certificate: a pod's is seldom signed for its address.
   static absl::StatusOr<std::unique_ptr<Stream>> Open(bool tls, const std::string& host,
                                                       uint16_t port, const Until& until);
+  // A connected socket that doesn't block.
+  static std::unique_ptr<Stream> OverSocket(UniqueFd fd, const Until& until);
   virtual ~Stream() = default;
 
   // Sends all.
   virtual absl::Status Send(absl::string_view text) = 0;
   // Appends the bytes that have arrived, at least one. OUT_OF_RANGE: the peer sends no more.
   virtual absl::Status Receive(std::string* buffer) = 0;
+  // Tells the peer that no more will be sent, where the form of the connection has words for it.
+  virtual absl::Status End() { return absl::OkStatus(); }
 };
 
 }  // namespace plimsoll::dial

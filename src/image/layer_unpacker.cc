@@ -262,21 +262,26 @@ class Unpacker {
     return absl::OkStatus();
   }
 
+  // Whether this layer has something there, or can't be asked.
+  static bool HasName(const Directory& directory, const std::string& name) {
+    struct stat info = {};
+    return fstatat(directory.fd.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 ||
+           errno != ENOENT;
+  }
+
   // The directory in this layer with a link's target. A target that only lower layers have is
   // copied into this one first: linking to it in the container would do the same.
   absl::StatusOr<const Directory*> FindTarget(const std::vector<std::string>& components,
                                               const std::string& name) {
     absl::StatusOr<const Directory*> found = tree_.Resolve(components, true);
     if (!found.ok() && !absl::IsNotFound(found.status())) return found;
-    struct stat info = {};
-    if (found.ok() && (fstatat((*found)->fd.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 ||
-                       errno != ENOENT)) {
-      return found;
-    }
+    if (found.ok() && HasName(**found, name)) return found;
     const absl::Status none = Refuse("there is no such file in the layer, or in those below it");
     found = tree_.ResolveFromBelow(components);
     if (absl::IsNotFound(found.status())) return none;
     PLIMSOLL_RETURN_IF_ERROR(found.status());
+    // A lower layer's link may have led to a directory of this one.
+    if (HasName(**found, name)) return found;
     PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<LowerFile> file, tree_.FileBelow(**found, name));
     if (!file.has_value()) return none;
     if (S_ISDIR(file->info.st_mode)) return Refuse("the target is a directory");

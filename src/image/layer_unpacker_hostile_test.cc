@@ -139,15 +139,39 @@ TEST_F(LayerUnpackerTest, AHardLinkToALowerFileCopiesItIntoTheLayer) {
   EXPECT_EQ(result->bytes, 6u);
 }
 
+TEST_F(LayerUnpackerTest, HardLinksThroughALowerLinkFindWhatTheLayerHas) {
+  ASSERT_TRUE(Unpack(TarBuilder()
+                         .File("usr/bin/tool", "old")
+                         .File("usr/bin/other", "old")
+                         .Symlink("bin", "usr/bin")
+                         .Build(),
+                     {}, "lower")
+                  .ok());
+  const auto result = Unpack(TarBuilder()
+                                 .HardLink("first", "bin/tool")
+                                 .HardLink("second", "bin/tool")
+                                 .File("usr/bin/other", "new")
+                                 .HardLink("third", "bin/other")
+                                 .Build(),
+                             {}, "diff", {Sub("lower")});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(Lstat("diff/second").st_ino, Lstat("diff/usr/bin/tool").st_ino);
+  EXPECT_EQ(Lstat("diff/usr/bin/tool").st_nlink, 3u);
+  EXPECT_EQ(Read("diff/third"), "new");
+}
+
 TEST_F(LayerUnpackerTest, AHardLinkToAHiddenLowerFileIsRefused) {
-  ASSERT_TRUE(Unpack(TarBuilder().File("a/f", "").File("b/f", "").Build(), {}, "lower").ok());
+  ASSERT_TRUE(
+      Unpack(TarBuilder().File("a/f", "").File("b/f", "").Symlink("l", "a").Build(), {}, "lower")
+          .ok());
   ASSERT_TRUE(Unpack(TarBuilder().File("b/.wh..wh..opq", "").Build(), {}, "middle").ok());
   const std::vector<FsRoot> lowers = {Sub("middle"), Sub("lower")};
   for (const std::string& tar :
        {TarBuilder().File("a/.wh.f", "").HardLink("x", "a/f").Build(),
         TarBuilder().File(".wh.a", "").HardLink("x", "a/f").Build(),
         TarBuilder().HardLink("x", "b/f").Build(), TarBuilder().HardLink("x", "a").Build(),
-        TarBuilder().HardLink("x", "a/g").Build()}) {
+        TarBuilder().HardLink("x", "a/g").Build(),
+        TarBuilder().File("a/.wh.f", "").HardLink("x", "l/f").Build()}) {
     EXPECT_TRUE(dir_.root().RemoveTree("diff").ok());
     const auto result = Unpack(tar, {}, "diff", lowers);
     EXPECT_TRUE(absl::IsInvalidArgument(result.status())) << result.status();

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -75,6 +76,14 @@ class LyingRegistry {
     for (std::thread& thread : threads_) thread.join();  // only Accept added any
   }
 
+  // From now on accepts only clients with this login, by HTTP's Basic authentication. Call it
+  // before the first request.
+  void AskFor(const std::string& user, const std::string& password) {
+    basic_ = absl::StrCat("Basic ", absl::Base64Escape(absl::StrCat(user, ":", password)));
+  }
+  // Lets everybody ask for /v2/. Call it before the first request.
+  void OpenPing() { open_ping_ = true; }
+
   std::string host() const { return absl::StrCat("127.0.0.1:", port_); }
   std::string Name(absl::string_view repository) const {
     return absl::StrCat(host(), "/", repository);
@@ -113,8 +122,10 @@ class LyingRegistry {
     const std::vector<std::string> words =
         absl::StrSplit(request.substr(0, request.find('\r')), ' ');
     if (words.size() == 3) {
-      const bool may = identity_token_.empty() ||
-                       absl::StrContains(request, absl::StrCat("Authorization: Bearer ", kOpen));
+      const bool may =
+          (identity_token_.empty() && basic_.empty()) || (open_ping_ && words[1] == "/v2/") ||
+          absl::StrContains(request, absl::StrCat("Authorization: Bearer ", kOpen, "\r")) ||
+          (!basic_.empty() && absl::StrContains(request, absl::StrCat(" ", basic_, "\r")));
       Send(fd, words[0] == "HEAD",
            words[1] == "/token" ? Exchange(request)
            : may                ? AnswerTo(words[1])
@@ -176,8 +187,10 @@ class LyingRegistry {
         absl::StrCat("HTTP/1.1 ", answer.code, " Said\r\nContent-Type: ", answer.type,
                      "\r\nConnection: close\r\n", answer.headers);
     if (answer.code == 401) {
-      absl::StrAppend(&header, "WWW-Authenticate: Bearer realm=\"http://", host(),
-                      "/token\",service=\"test\"\r\n");
+      const std::string bearer =
+          absl::StrCat("Bearer realm=\"http://", host(), "/token\",service=\"test\"");
+      absl::StrAppend(
+          &header, "WWW-Authenticate: ", basic_.empty() ? bearer : "Basic realm=\"test\"", "\r\n");
     }
     if (!answer.endless) {
       absl::StrAppend(&header, "Content-Length: ", answer.length.value_or(answer.body.size()),
@@ -205,6 +218,8 @@ class LyingRegistry {
   static constexpr char kTlsHandshake = 0x16;  // RFC 8446, section 5.1
 
   const std::string identity_token_;
+  std::string basic_;
+  bool open_ping_ = false;
   const std::map<std::string, std::string> files_;
   const std::string top_;
   const Tamper tamper_;

@@ -189,7 +189,7 @@ absl::StatusOr<Reference> ParseReference(absl::string_view text) {
                        "sha256 digest");
     }
     if (!IsDigest(digest)) {
-      return Malformed(text, "after @ valid is a digest, sha256: and 64 lower-case hex digits");
+      return Malformed(text, "after @ comes a digest: sha256: and 64 lower-case hex digits");
     }
     reference.digest = std::string(digest);
     name = name.substr(0, at);

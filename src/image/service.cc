@@ -30,6 +30,7 @@
 #include "image/layer_store.h"
 #include "image/manifest.h"
 #include "image/reference.h"
+#include "image/registry_hosts.h"
 #include "image/shared_pulls.h"
 #include "image/short_names.h"
 #include "image/signature_policy.h"
@@ -304,8 +305,12 @@ absl::StatusOr<Image> Service::PullNow(const Reference& name, const TransportOpt
     if (!work_name.empty()) directory_.RemoveTree(work_name).IgnoreError();
   };
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot work, MakeWork(&work_name));
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto transport,
-                            SkopeoTransport::Open(options_.host, name, options, work));
+  TransportOptions with_relays = options;
+  PLIMSOLL_ASSIGN_OR_RETURN(with_relays.relays,
+                            BringRegistryHosts(options_.host, name, short_names_, work));
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const auto transport,
+      SkopeoTransport::Open(options_.host, name, std::move(with_relays), work));
   progress({absl::StrCat("resolving ", name.Canonical()), 0, 0});
   PLIMSOLL_ASSIGN_OR_RETURN(const RegistryImage found, transport->Resolve());
   Image image;

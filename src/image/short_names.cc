@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "image/toml.h"
 
@@ -69,13 +69,37 @@ absl::Status ReadAliases(const toml::node* node, absl::string_view file, ShortNa
   return absl::OkStatus();
 }
 
-// No name of an image or registry has any other character, and toml++ 3.3 runs into undefined
-// behaviour at some of them outside of strings and comments (is_non_ascii_horizontal_whitespace).
-std::string OnlyAscii(absl::string_view text) {
-  std::string ascii(text);
-  absl::c_replace_if(
-      ascii, [](unsigned char c) { return !absl::ascii_isascii(c); }, '?');
-  return ascii;
+std::string TextIn(const toml::table& table, const char* key) {
+  const toml::node* value = table.get(key);
+  return value == nullptr || value->as_string() == nullptr ? "" : value->as_string()->get();
+}
+
+// Faults in an entry are skopeo's to report.
+void ReadRegistries(const toml::node* node, ShortNameConfig* config) {
+  if (node == nullptr || node->as_array() == nullptr) return;
+  for (const toml::node& element : *node->as_array()) {
+    const toml::table* table = element.as_table();
+    if (table == nullptr) continue;
+    RegistryEntry entry{.prefix = TextIn(*table, "prefix"), .location = TextIn(*table, "location")};
+    if (entry.prefix.empty()) entry.prefix = entry.location;
+    if (entry.prefix.empty()) continue;
+    const toml::node* insecure = table->get("insecure");
+    entry.insecure = insecure != nullptr && insecure->value_or(false);
+    config->registries.push_back(std::move(entry));
+  }
+}
+
+// containers-registries.conf(5), "prefix"; "*.example.com" stands for the subdomains.
+bool Applies(absl::string_view prefix, absl::string_view name) {
+  size_t end = prefix.size();
+  if (absl::ConsumePrefix(&prefix, "*")) {
+    const size_t start = name.find(prefix);
+    if (start == absl::string_view::npos || name.find('/') < start) return false;
+    end = start + prefix.size();
+  } else if (!absl::StartsWith(name, prefix)) {
+    return false;
+  }
+  return end >= name.size() || absl::StrContains(":/@", name.substr(end, 1));
 }
 
 // "team/app" of "team/app:1@sha256:...".
@@ -103,14 +127,7 @@ absl::StatusOr<Reference> Configured(absl::string_view configured, absl::string_
 
 absl::Status AddShortNames(absl::string_view text, absl::string_view file,
                            ShortNameConfig* config) {
-  toml::table document;
-  try {
-    document = toml::parse(OnlyAscii(text));
-  } catch (const toml::parse_error& error) {
-    const std::string_view why = error.description();
-    return absl::InvalidArgumentError(absl::StrCat(file, ":", error.source().begin.line, ": ",
-                                                   absl::string_view(why.data(), why.size())));
-  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const toml::table document, ParseToml(text, file));
   ShortNameConfig added = *config;
   PLIMSOLL_RETURN_IF_ERROR(ReadSearch(document.get("unqualified-search-registries"), file,
                                       "unqualified-search-registries", &added));
@@ -119,6 +136,7 @@ absl::Status AddShortNames(absl::string_view text, absl::string_view file,
                                       "registries.search.registries", &added));
   PLIMSOLL_RETURN_IF_ERROR(ReadMode(document.get("short-name-mode"), file, &added));
   PLIMSOLL_RETURN_IF_ERROR(ReadAliases(document.get("aliases"), file, &added));
+  ReadRegistries(document.get("registry"), &added);
   *config = std::move(added);
   return absl::OkStatus();
 }
@@ -146,6 +164,21 @@ absl::StatusOr<std::vector<Reference>> ShortNameCandidates(const ShortNameConfig
     candidates.push_back(std::move(reference));
   }
   return candidates;
+}
+
+std::optional<RegistryEntry> FindRegistryEntry(const ShortNameConfig& config,
+                                               const Reference& reference) {
+  std::optional<RegistryEntry> best;
+  for (const RegistryEntry& entry : config.registries) {
+    if (!Applies(entry.prefix, reference.Canonical())) continue;
+    if (!best || entry.prefix.size() >= best->prefix.size()) best = entry;
+  }
+  return best;
+}
+
+std::optional<RegistryEntry> ShortNames::EntryFor(const Reference& reference) const {
+  absl::MutexLock lock(&mutex_);
+  return FindRegistryEntry(config_, reference);
 }
 
 absl::Status ShortNames::Read() {

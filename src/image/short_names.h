@@ -5,6 +5,7 @@
 #define PLIMSOLL_IMAGE_SHORT_NAMES_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,11 +20,19 @@
 
 namespace plimsoll::image {
 
+// What Plimsoll needs to know of a [[registry]]; skopeo reads all of it.
+struct RegistryEntry {
+  std::string prefix;    // the images that it is for: "quay.io/team", "*.quay.io"
+  std::string location;  // stands for the prefix in the address; empty: the prefix itself
+  bool insecure = false;
+};
+
 // The content of one file or of several. Thread-compatible value.
 struct ShortNameConfig {
   std::vector<std::string> search;             // unqualified-search-registries
   std::string mode;                            // short-name-mode; empty: permissive
   std::map<std::string, std::string> aliases;  // "fedora" -> "registry.example/fedora"
+  std::vector<RegistryEntry> registries;
 };
 
 // Adds the content of one file to `config`, like a drop-in file to the main one. INVALID_ARGUMENT
@@ -38,6 +47,10 @@ absl::Status AddShortNames(absl::string_view text, absl::string_view file, Short
 absl::StatusOr<std::vector<Reference>> ShortNameCandidates(const ShortNameConfig& config,
                                                            absl::string_view text);
 
+// The entry for the image: that of the longest prefix; of several with it the last one.
+std::optional<RegistryEntry> FindRegistryEntry(const ShortNameConfig& config,
+                                               const Reference& reference);
+
 // The machine's configuration at the last Read. Thread-safe.
 class ShortNames {
  public:
@@ -49,6 +62,8 @@ class ShortNames {
   absl::Status Read();
   // A name with a registry is itself; a short name is its candidates.
   absl::StatusOr<std::vector<Reference>> Resolve(absl::string_view text) const;
+  // See FindRegistryEntry.
+  std::optional<RegistryEntry> EntryFor(const Reference& reference) const;
 
  private:
   const FsRoot host_;

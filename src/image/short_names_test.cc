@@ -46,6 +46,39 @@ TEST(ShortNamesTest, EachRegistryOfTheListInItsOrder) {
               ElementsAre("a.example:5000/team/app:1", "docker.io/team/app:1"));
 }
 
+TEST(ShortNamesTest, TheEntriesThatApplyToAnImage) {
+  const ShortNameConfig config = Config({R"(
+[[registry]]
+prefix = "a.example/team"
+location = "elsewhere.example"
+[[registry]]
+location = "b.example:5000"
+[[registry]]
+prefix = "*.wild.example"
+[[registry]]
+prefix = "a.example/team/deep"
+insecure = true
+[[registry]]
+insecure = true
+)"});
+  const auto applies = [&](const std::string& name) {
+    return FindRegistryEntry(config, *ParseReference(name)).has_value();
+  };
+  for (const char* name : {"a.example/team/app", "b.example:5000/app", "x.wild.example/app",
+                           "x.y.wild.example/team/app", "a.example/team:1"}) {
+    EXPECT_TRUE(applies(name)) << name;
+  }
+  for (const char* name :
+       {"a.example/app", "a.example/teams/app", "b.example/app", "app", "wild.example/app",
+        "x.wild.examples/app", "elsewhere.example/app", "q.example/x.wild.example/app"}) {
+    EXPECT_FALSE(applies(name)) << name;
+  }
+  EXPECT_EQ(FindRegistryEntry(config, *ParseReference("a.example/team/app"))->location,
+            "elsewhere.example");
+  EXPECT_TRUE(FindRegistryEntry(config, *ParseReference("a.example/team/deep/app"))->insecure)
+      << "the longest prefix";
+}
+
 TEST(ShortNamesTest, AnAliasIsTakenAlone) {
   const ShortNameConfig config = Config({R"(
 unqualified-search-registries = ["a.example"]

@@ -1,5 +1,8 @@
 #include "image/shown_urls.h"
 
+#include <cstddef>
+#include <vector>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -48,6 +51,61 @@ std::string ShownOfUrls(absl::string_view word) {
   return absl::StrCat(shown, word);
 }
 
+size_t BackslashesBefore(absl::string_view text, size_t at) {
+  size_t count = 0;
+  while (count < at && text[at - count - 1] == '\\') ++count;
+  return count;
+}
+
+// The double quotes that are open at a place of a text. One inside a quotation has more backslashes
+// before it, as Go's %q writes it.
+class Quotations {
+ public:
+  // A quote with so many backslashes before it.
+  void Pass(size_t backslashes) {
+    while (!open_.empty() && open_.back().backslashes > backslashes) open_.pop_back();
+    if (!open_.empty() && open_.back().backslashes == backslashes) {
+      open_.pop_back();
+    } else {
+      open_.push_back({backslashes, false});
+    }
+  }
+  void NoteUrl() {
+    if (!open_.empty()) open_.back().has_url = true;
+  }
+  bool empty() const { return open_.empty(); }
+  // Whether the innermost quotation has had a URL. What follows may be part of it.
+  bool has_url() const { return !open_.empty() && open_.back().has_url; }
+  // Whether such a quote ends the innermost quotation.
+  bool IsEnd(size_t backslashes) const { return backslashes <= open_.back().backslashes; }
+
+ private:
+  struct Quotation {
+    size_t backslashes;
+    bool has_url;
+  };
+  std::vector<Quotation> open_;
+};
+
+// The end of a URL with a query, which begins at `start`. A query may have quotes in it, and even
+// spaces: Go's messages have it as the server wrote it. So it ends with its quotation, or else
+// before a space.
+size_t EndOfQuery(absl::string_view text, size_t start, const Quotations& quotations) {
+  char closing = ' ';
+  if (start > 0 && IsIn("'`<", text[start - 1])) {
+    closing = text[start - 1] == '<' ? '>' : text[start - 1];
+  }
+  for (size_t at = start; at < text.size(); ++at) {
+    if (quotations.empty()) {
+      if (static_cast<unsigned char>(text[at]) <= ' ' || text[at] == closing) return at;
+    } else if (text[at] == '"') {
+      const size_t backslashes = BackslashesBefore(text, at);
+      if (quotations.IsEnd(backslashes)) return at - backslashes;
+    }
+  }
+  return text.size();
+}
+
 bool IsOfWord(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
 }
@@ -56,21 +114,27 @@ bool IsOfWord(char c) {
 
 std::string WithoutUrlSecrets(absl::string_view text) {
   std::string shown;
-  while (!text.empty()) {
-    const size_t length = LengthOfWord(text);
+  Quotations quotations;
+  for (size_t at = 0; at < text.size();) {
+    size_t length = LengthOfWord(text.substr(at));
     if (length == 0) {
-      shown.push_back(text[0]);
-      text.remove_prefix(1);
+      if (text[at] == '"') quotations.Pass(BackslashesBefore(text, at));
+      shown.push_back(text[at++]);
       continue;
     }
-    const absl::string_view whole = text.substr(0, length);
+    absl::string_view whole = text.substr(at, length);
+    const bool is_quoted = at > 0 && IsIn(kQuotes, text[at - 1]);
+    if (absl::StrContains(whole, kScheme)) quotations.NoteUrl();
+    const bool may_be_url = is_quoted || quotations.has_url() || absl::StartsWith(whole, "/") ||
+                            absl::StrContains(whole, kScheme);
+    if (may_be_url && whole.find_first_of(kQueryOrFragment) != absl::string_view::npos) {
+      length = EndOfQuery(text, at, quotations) - at;
+      whole = text.substr(at, length);
+    }
     const absl::string_view word = WithoutPunctuation(whole);
-    const bool is_quoted = !shown.empty() && IsIn(kQuotes, shown.back());
-    const bool may_be_url =
-        is_quoted || absl::StartsWith(word, "/") || absl::StrContains(word, kScheme);
     absl::StrAppend(&shown, may_be_url ? ShownOfUrls(word) : std::string(word));
     absl::StrAppend(&shown, whole.substr(word.size()));
-    text.remove_prefix(length);
+    at += length;
   }
   return shown;
 }

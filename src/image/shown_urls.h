@@ -11,7 +11,8 @@ namespace plimsoll::image {
 
 // The text without the user information, query and fragment of each URL in it (RFC 3986, section
 // 3), whoever wrote the text. Query and fragment of a relative address are left out too: of a word
-// that begins with "/" (/v2/a?sig=b) or a quote.
+// that begins with "/" (/v2/a?sig=b) or a quote. A query ends with the double quotes around its
+// URL, or else before a space.
 std::string WithoutUrlSecrets(absl::string_view text);
 
 // The text with "[redacted]" in place of `secret`, where that is a word of its own: a short

@@ -10,4 +10,16 @@
 #include <toml++/toml.h>
 #pragma pop_macro("NDEBUG")
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace plimsoll::image {
+
+// INVALID_ARGUMENT names `file` and the line. Characters that aren't ASCII become '?': toml++ 3.3
+// runs into undefined behaviour at some of them outside of strings and comments
+// (is_non_ascii_horizontal_whitespace).
+absl::StatusOr<toml::table> ParseToml(absl::string_view text, absl::string_view file);
+
+}  // namespace plimsoll::image
+
 #endif  // PLIMSOLL_IMAGE_TOML_H_

@@ -17,6 +17,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "base/human_bytes.h"
 #include "base/kill_timeout.h"
@@ -26,6 +27,7 @@
 #include "base/subprocess.h"
 #include "image/digest.h"
 #include "image/image_content.h"
+#include "image/relayed_login.h"
 #include "image/signature_policy.h"
 #include "image/skopeo_errors.h"
 #include "linux/process_tree.h"
@@ -128,13 +130,18 @@ absl::Status SkopeoTransport::WriteAuthFile() const {
   nlohmann::json auths = nlohmann::json::object();
   const Credentials& credentials = options_.credentials;
   if (!credentials.empty()) {
-    nlohmann::json& auth = auths[reference_.registry];
+    nlohmann::json& auth = auths[relay_ == nullptr ? reference_.registry : relay_->host()];
     // Without this member skopeo ignores the others, even an identity token.
     auth["auth"] =
         absl::Base64Escape(absl::StrCat(credentials.username, ":", credentials.password));
     if (!credentials.identity_token.empty()) {
       auth["identitytoken"] = credentials.identity_token;
     }
+  }
+  for (const MirrorRelay& each : options_.relays) {
+    if (each.password.empty()) continue;
+    auths[each.relay->host()]["auth"] =
+        absl::Base64Escape(absl::StrCat(kRelayUser, ":", each.password));
   }
   const nlohmann::json file = {{"auths", auths}};
   // A token need not be UTF-8, but JSON must.
@@ -264,7 +271,7 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
 
 // skopeo would silently retry after a minute, four times.
 absl::Status SkopeoTransport::CheckRetryAfter(absl::string_view err) const {
-  const absl::Duration wait = RetryAfter(err, reference_.Name());
+  const absl::Duration wait = RetryAfter(OfTheRegistry(err), reference_.Name());
   if (wait <= kLongestWait) return absl::OkStatus();
   return absl::UnavailableError(
       absl::StrCat("pull ", reference_.Canonical(), ": registry ", reference_.registry,
@@ -282,6 +289,36 @@ absl::StatusOr<std::string> SkopeoTransport::Inspect(const std::string& source, 
 }
 
 absl::StatusOr<RegistryImage> SkopeoTransport::Resolve() {
+  absl::StatusOr<RegistryImage> image = ResolveOnce();
+  if (!absl::IsPermissionDenied(image.status()) || options_.credentials.empty()) return image;
+  const absl::Status begun = BeginRelay();
+  if (absl::IsNotFound(begun)) return image;
+  if (!begun.ok()) return AlsoSay(image.status(), begun.message());
+  return ResolveOnce();
+}
+
+absl::Status SkopeoTransport::BeginRelay() {
+  PLIMSOLL_ASSIGN_OR_RETURN(relay_, RelayLogin({.host = host_,
+                                                .reference = reference_,
+                                                .insecure = options_.insecure,
+                                                .registries_conf = options_.registries_conf,
+                                                .cancelled = options_.cancelled},
+                                               work_));
+  return WriteAuthFile();
+}
+
+std::string SkopeoTransport::OfTheRegistry(absl::string_view err) const {
+  std::string words(err);
+  if (relay_ != nullptr) {
+    words = absl::StrReplaceAll(words, {{relay_->host(), reference_.registry}});
+  }
+  for (const MirrorRelay& each : options_.relays) {
+    words = absl::StrReplaceAll(words, {{each.relay->host(), each.mirror}});
+  }
+  return words;
+}
+
+absl::StatusOr<RegistryImage> SkopeoTransport::ResolveOnce() {
   RegistryImage image;
   const std::string name = reference_.Canonical();
   PLIMSOLL_ASSIGN_OR_RETURN(image.manifest, Inspect(name, /*config=*/false));
@@ -450,11 +487,11 @@ absl::Status SkopeoTransport::Copy(const RegistryImage& image,
 }
 
 absl::Status SkopeoTransport::Failure(absl::string_view err) const {
-  return TranslateSkopeoError(err, reference_.Canonical(), options_.credentials);
+  return TranslateSkopeoError(OfTheRegistry(err), reference_.Canonical(), options_.credentials);
 }
 
 absl::Status SkopeoTransport::Ended(absl::string_view how, absl::string_view err) const {
-  return SkopeoHasEnded(how, err, reference_.Canonical(), options_.credentials);
+  return SkopeoHasEnded(how, OfTheRegistry(err), reference_.Canonical(), options_.credentials);
 }
 
 }  // namespace plimsoll::image

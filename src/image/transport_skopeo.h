@@ -19,6 +19,8 @@
 #include "image/image_service.h"
 #include "image/manifest.h"
 #include "image/reference.h"
+#include "image/registry_hosts.h"
+#include "image/registry_relay.h"
 
 namespace plimsoll::image {
 
@@ -38,6 +40,7 @@ struct TransportOptions {
   bool plain_on_loopback = false;
   absl::Duration stall_timeout = absl::Minutes(5);
   std::string registries_conf;      // containers-registries.conf(5); empty: skopeo's own, in /etc
+  std::vector<MirrorRelay> relays;  // that the files in the home lead skopeo to
   std::function<bool()> cancelled;  // called in the calling thread; may be null
 };
 
@@ -90,6 +93,12 @@ class SkopeoTransport {
         program_(std::move(program)) {}
 
   absl::Status WriteAuthFile() const;
+  absl::StatusOr<RegistryImage> ResolveOnce();
+  // After a refusal: OK if the registry can be asked again, by a relay. NOT_FOUND: nothing would be
+  // different.
+  absl::Status BeginRelay();
+  // skopeo's words with the names of registries in place of their relays'.
+  std::string OfTheRegistry(absl::string_view err) const;
   absl::StatusOr<std::vector<std::string>> Arguments(const char* subcommand,
                                                      const char* tls_option) const;
   absl::StatusOr<std::unique_ptr<SkopeoProxy>> StartProxy(
@@ -118,6 +127,7 @@ class SkopeoTransport {
   const TransportOptions options_;
   const FsRoot work_;
   const std::string program_;
+  std::unique_ptr<RegistryRelay> relay_;  // set by Resolve; null: none is needed
 };
 
 // Ends every skopeo that works in one of these directories of a former daemon's pulls. One that

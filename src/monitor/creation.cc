@@ -16,6 +16,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "monitor/byte_variables.h"
 #include "monitor/console.h"
 #include "monitor/fail.h"
 #include "monitor/launch.h"
@@ -39,7 +40,7 @@ constexpr char kPidFile[] = "pid";
   sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const int ignored : {SIGPIPE, SIGXFSZ, SIGHUP, SIGINT, SIGTERM}) signal(ignored, SIG_DFL);
 
-  const char* arguments[12] = {"", ""};
+  const char* arguments[16] = {"", ""};
   int count = 2;
   for (const char* argument : {"create", "--bundle", plan.Get("bundle"), "--pid-file", kPidFile}) {
     arguments[count++] = argument;
@@ -48,6 +49,7 @@ constexpr char kPidFile[] = "pid";
     arguments[count++] = "--console-socket";
     arguments[count++] = kConsoleSocket;
   }
+  if (plan.Has("variables")) arguments[count++] = kPreserveVariables;
   arguments[count++] = id;
   arguments[count] = nullptr;
   Launch(plan, const_cast<char**>(arguments));

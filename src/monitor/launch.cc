@@ -12,7 +12,9 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "monitor/byte_variables.h"
 #include "monitor/fail.h"
+#include "monitor/make_below.h"
 #include "monitor/root_filesystem.h"
 #include "monitor/volumes.h"
 
@@ -107,10 +109,57 @@ Owner OwnerOf(const char* value) {
   Fail("understand owner", value);
 }
 
-void MakeDeclaredVolumes(const LaunchPlan& plan, const char* root, const Owner& owner) {
+bool IsOfThePath(int error) {
+  return error == ENOTDIR || error == ELOOP || error == ENAMETOOLONG;
+}
+
+void MakeDeclaredVolumes(const LaunchPlan& plan, int root, const Owner& owner) {
   for (const char* path = plan.Get("data"); path != nullptr; path = plan.Next("data", path)) {
-    MakeDirectoryBelow(root, path, owner);
+    if (!MakeBelow(root, path, Kind::kDirectory, Making::kAll, owner) && !IsOfThePath(errno)) {
+      Fail("make the image's VOLUME", path);
+    }
     ExposeDirectory(root, path, plan.Get("stage"), plan.Next("as", path, plan.Next("data", path)));
+  }
+}
+
+void MakeMountPoints(const LaunchPlan& plan, const char* key, Kind kind, int root,
+                     const Owner& owner) {
+  for (const char* path = plan.Get(key); path != nullptr; path = plan.Next(key, path)) {
+    // The path may be another one once volumes are mounted on the way, so the OCI runtime judges
+    // it.
+    if (!MakeBelow(root, path, kind, Making::kBehindLinks, owner) && !IsOfThePath(errno)) {
+      Fail("make the place of the mount at", path);
+    }
+  }
+}
+
+void FillRootFilesystem(const LaunchPlan& plan, const char* target) {
+  const int root = open(target, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (root < 0) Fail("open", target);
+  const Owner owner = OwnerOf(plan.Get("owner"));
+  if (const char* directory = plan.Get("mkdir"); directory != nullptr) {
+    // The OCI runtime reports a failure.
+    MakeBelow(root, directory, Kind::kDirectory, Making::kAll, owner);
+  }
+  MakeDeclaredVolumes(plan, root, owner);
+  MakeMountPoints(plan, "directory", Kind::kDirectory, root, owner);
+  MakeMountPoints(plan, "file", Kind::kFile, root, owner);
+  close(root);
+}
+
+// Gives the OCI runtime the descriptors that byte_variables.h describes, in place of what this
+// process had there.
+void PassVariables(const char* program_path, const char* text_path) {
+  const int program = open(program_path, O_RDONLY | O_CLOEXEC);
+  if (program < 0) Fail("open the program for variables", program_path);
+  const int text = open(text_path, O_RDONLY | O_CLOEXEC);
+  if (text < 0) Fail("open the variables", text_path);
+  constexpr int kBeyond = kVariablesDescriptor + 1;
+  const int held_program = fcntl(program, F_DUPFD_CLOEXEC, kBeyond);
+  const int held_text = fcntl(text, F_DUPFD_CLOEXEC, kBeyond);
+  if (held_program < 0 || held_text < 0 || dup2(held_program, kVariablesProgramDescriptor) < 0 ||
+      dup2(held_text, kVariablesDescriptor) < 0) {
+    Fail("pass on", "the variables");
   }
 }
 
@@ -129,11 +178,10 @@ void Launch(const LaunchPlan& plan, char** argv) {
   }
   BindAll(plan);
   MountVolumes(plan);
-  if (target != nullptr) MountRootFilesystem(plan);
-  if ((path = plan.Get("mkdir")) != nullptr && target != nullptr) {
-    MakeDirectoryBelow(target, path, OwnerOf(plan.Get("owner")));
+  if (target != nullptr) {
+    MountRootFilesystem(plan);
+    FillRootFilesystem(plan, target);
   }
-  if (target != nullptr) MakeDeclaredVolumes(plan, target, OwnerOf(plan.Get("owner")));
   if (const char* value = plan.Get("oom"); value != nullptr) WriteOomScoreAdj(value);
   SetLimits(plan);
   if (const char* value = plan.Get("mempolicy"); value != nullptr) SetMemoryPolicy(value);
@@ -142,6 +190,11 @@ void Launch(const LaunchPlan& plan, char** argv) {
   }
   if (const char* descriptor = plan.Get("entered"); descriptor != nullptr) {
     fcntl(atoi(descriptor), F_SETFD, FD_CLOEXEC);
+  }
+
+  if (const char* variables = plan.Get("variables"); variables != nullptr) {
+    Require(plan, "variables-program");
+    PassVariables(plan.Get("variables-program"), variables);
   }
 
   static char root[4096];

@@ -7,10 +7,12 @@
 //   upper     the writable layer                work     overlayfs's work directory
 //   context   SELinux label of the root filesystem and of images' volumes
 //   mkdir     directory to make in the root filesystem if it isn't there
-//   owner     "uid:gid" of the directories that are made for `mkdir`
+//   owner     "uid:gid" of what is made for `mkdir`, `data`, `directory` and `file`
 //   data      directory to make in the root filesystem if it isn't there, for VOLUME; a file there
 //             is an error; repeated
 //     as        name below "volumes" in `stage` where it is mounted, too
+//   directory, file   mount point in the root filesystem, and its kind: made if a link leads there;
+//             repeated
 //   userns    file of a user namespace: `lower` is shown with its ids
 //   stage     directory on which a tmpfs is mounted, to put mounts together in
 //   volume    name below "volumes" in `stage`; the keys of the next four that follow describe it:
@@ -27,6 +29,8 @@
 //   rlimit    another limit, "NUMBER:soft:hard", after nofile; repeated
 //   mempolicy set_mempolicy(2)'s mode, decimal, and after ":" its mask of nodes: hexadecimal words
 //             of 64 bits separated by ",", lowest first
+//   variables          file of variables that are no UTF-8 (byte_variables.h)
+//   variables-program  the program that sets them
 //   enter     file to write the own pid to (a resctrl group's tasks); repeated
 //   entered   descriptor that is closed when all of this is done and the OCI runtime runs
 #ifndef PLIMSOLL_MONITOR_LAUNCH_PLAN_H_

@@ -69,7 +69,7 @@ constexpr int kMaxAttached = 16;
 constexpr char kTooManyAttached[] = "too many clients are attached";
 
 constexpr int kSyncDescriptor = 3;
-constexpr size_t kMaxPlan = 1024 * 1024;
+constexpr size_t kMaxPlan = 2 * 1024 * 1024;
 
 }  // namespace plimsoll::monitor
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <linux/mount.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,7 +9,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "lookup/open_below.h"
 #include "monitor/fail.h"
 #include "monitor/mount_call.h"
 #include "monitor/volumes.h"
@@ -167,35 +165,6 @@ void MountRootFilesystem(const LaunchPlan& plan) {
   if (error != 0) {
     errno = error;
     Fail("mount the root filesystem at", plan.Get("target"));
-  }
-}
-
-void MakeDirectoryBelow(const char* root_path, const char* path, const Owner& owner) {
-  int at = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (at < 0) Fail("open", root_path);
-  const int root = at;
-  static char so_far[kMaxOptions];
-  size_t size = 0;
-  while (*path != '\0') {
-    while (*path == '/') ++path;
-    const size_t length = strcspn(path, "/");
-    if (length == 0 || size + length + 2 > sizeof(so_far)) return;
-    char name[256];
-    if (length >= sizeof(name)) return;
-    memcpy(name, path, length);
-    name[length] = '\0';
-    if (size > 0) so_far[size++] = '/';
-    memcpy(so_far + size, path, length + 1);
-    size += length;
-    so_far[size] = '\0';
-    int next = OpenBelow(root, so_far, O_PATH | O_DIRECTORY, RESOLVE_IN_ROOT);
-    if (next < 0 && errno == ENOENT && mkdirat(at, name, 0755) == 0 &&
-        fchownat(at, name, owner.uid, owner.gid, AT_SYMLINK_NOFOLLOW) == 0) {
-      next = OpenBelow(root, so_far, O_PATH | O_DIRECTORY, RESOLVE_IN_ROOT);
-    }
-    if (next < 0) return;
-    at = next;
-    path += length;
   }
 }
 

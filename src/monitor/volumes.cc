@@ -285,16 +285,45 @@ void MountImage(const LaunchPlan& plan, const char* volume, int mapping, const c
   Attach(tree, target);
 }
 
+// The path of the directory that the descriptor is. False with errno.
+bool PlaceOf(int directory, char (&place)[kMaxPath]) {
+  char link[32];
+  snprintf(link, sizeof(link), "/proc/self/fd/%d", directory);
+  const ssize_t size = readlink(link, place, sizeof(place) - 1);
+  if (size >= 0) place[size] = '\0';
+  return size >= 0;
+}
+
+// Whether the directory is `root` itself, or where the kernel's file systems come. A mount there
+// would cover the root, or them.
+bool IsOfTheRuntime(int root, int directory) {
+  static char real_root[kMaxPath];
+  static char place[kMaxPath];
+  if (!PlaceOf(root, real_root) || !PlaceOf(directory, place)) {
+    Fail("look up the place of", "the image's VOLUME");
+  }
+  const size_t length = strlen(real_root);
+  if (strncmp(place, real_root, length) != 0) return true;
+  const char* below = place + length;
+  if (*below == '\0') return true;
+  for (const char* top : {"/proc", "/sys", "/dev"}) {
+    const size_t end = strlen(top);
+    if (strncmp(below, top, end) == 0 && (below[end] == '\0' || below[end] == '/')) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-void ExposeDirectory(const char* root, const char* path, const char* stage, const char* name) {
-  const int top = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (top < 0) Fail("open", root);
+void ExposeDirectory(int root, const char* path, const char* stage, const char* name) {
   const int directory =
-      OpenBelow(top, path, O_PATH | O_DIRECTORY, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+      OpenBelow(root, path, O_PATH | O_DIRECTORY, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
   if (directory < 0) Fail("open the image's VOLUME", path);
-  close(top);
   if (name != nullptr && stage != nullptr) {
+    if (IsOfTheRuntime(root, directory)) {
+      errno = EBUSY;
+      Fail("open the image's VOLUME", path);
+    }
     const int tree = static_cast<int>(
         syscall(SYS_open_tree, directory, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
     if (tree < 0) Fail("copy the mount of the image's VOLUME", path);

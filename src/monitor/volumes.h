@@ -15,9 +15,10 @@ void MountVolumes(const LaunchPlan& plan);
 // below `stage`. Returns their number.
 int MapLayers(const LaunchPlan& plan);
 
-// Checks that `path` is a directory below the directory `root`, whose symbolic links can't lead out
-// of it. Mounts it also at "volumes/NAME" in `stage`, unless `name` is null.
-void ExposeDirectory(const char* root, const char* path, const char* stage, const char* name);
+// Checks that `path` is a directory below the directory `root`, a descriptor. Symbolic links can't
+// lead out of it. Mounts it also at "volumes/NAME" in `stage`, unless `name` is null; then links
+// must not lead to the root itself, or into its /proc, /sys or /dev. Ends the process on failure.
+void ExposeDirectory(int root, const char* path, const char* stage, const char* name);
 
 }  // namespace plimsoll::monitor
 

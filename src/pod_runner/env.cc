@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "pod_runner/fields.h"
@@ -15,10 +16,9 @@
 namespace plimsoll::pod {
 namespace {
 
-absl::Status CheckText(absl::string_view variable, absl::string_view value) {
-  if (IsText(value)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("the value of ", variable, " is no UTF-8 text without NUL"));
+// Whether a variable can hold the value: any bytes before the NUL that ends them.
+bool CanBeVariable(absl::string_view value) {
+  return !absl::StrContains(value, '\0');
 }
 
 // Linux counts the string's NUL, and the pointer to it.
@@ -42,8 +42,10 @@ absl::StatusOr<std::optional<std::string>> ValueOf(const Manifest& pod,
   if (!variable.key) return ExpandReferences(variable.value, known, room);
   PLIMSOLL_ASSIGN_OR_RETURN(std::optional<std::string> value,
                             ObjectValue(pod, *variable.key, context));
-  if (value) PLIMSOLL_RETURN_IF_ERROR(CheckText(variable.name, *value));
-  return value;
+  if (!value || CanBeVariable(*value)) return value;
+  return absl::InvalidArgumentError(
+      absl::StrCat(NameOf(variable.key->kind, pod.pod_namespace, variable.key->object), ", key \"",
+                   variable.key->key, "\": the value has a NUL byte, which no variable can hold"));
 }
 
 // A later object's variable replaces an earlier one's.
@@ -53,11 +55,12 @@ absl::Status AddAll(const Manifest& pod, const EnvFrom& from, const PodContext& 
                             FindObject(pod, from.kind, from.object, from.optional, context));
   if (object == nullptr) return absl::OkStatus();
   for (const auto& [key, value] : object->data) {
-    if (object->binary.contains(key)) continue;
+    if (object->binary.contains(key) || !CanBeVariable(value)) continue;
     const std::string name = absl::StrCat(from.prefix, key);
-    PLIMSOLL_RETURN_IF_ERROR(CheckText(name, value));
     PLIMSOLL_RETURN_IF_ERROR(
-        Annotate(TakeVariable(name, value, room), absl::StrCat("variable ", name)));
+        Annotate(TakeVariable(name, value, room),
+                 absl::StrCat("variable ", name, " of ",
+                              NameOf(from.kind, pod.pod_namespace, from.object))));
     known[name] = value;
   }
   return absl::OkStatus();
@@ -143,6 +146,25 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ResolveEnvironm
   std::vector<std::pair<std::string, std::string>> all(inherited.begin(), inherited.end());
   all.insert(all.end(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
   return all;
+}
+
+std::vector<std::string> LeftOutVariables(const Manifest& pod, const ContainerManifest& container,
+                                          const PodContext& context) {
+  std::vector<std::string> left_out;
+  for (const EnvFrom& from : container.env_from) {
+    const auto object = FindObject(pod, from.kind, from.object, /*optional=*/true, context);
+    if (!object.ok() || *object == nullptr) continue;
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : (*object)->data) {
+      if (!(*object)->binary.contains(key) && !CanBeVariable(value)) keys.push_back(key);
+    }
+    if (keys.empty()) continue;
+    left_out.push_back(absl::StrCat(
+        "envFrom leaves out ", NameOf(from.kind, pod.pod_namespace, from.object), ", ",
+        keys.size() == 1 ? "key " : "keys ", absl::StrJoin(keys, ", "),
+        ": a NUL byte is in the value, which no variable can hold; a volume of the object can"));
+  }
+  return left_out;
 }
 
 }  // namespace plimsoll::pod

@@ -52,12 +52,17 @@ absl::StatusOr<std::string> ExpandReferences(absl::string_view text,
                                              const ProgramRoom& room);
 
 // The variables of envFrom by name, then those of env in the manifest's order; a value sees the
-// variables before it. Takes room for each. NOT_FOUND: an object or key is missing.
-// INVALID_ARGUMENT: a value is no text, or there is no room. Errors name the variable and never
-// hold a value.
+// variables before it. Takes room for each. Values are any bytes but NUL: keys of envFrom whose
+// value has one are left out. NOT_FOUND: an object or key is missing. INVALID_ARGUMENT: a value has
+// a NUL, or there is no room. Errors name the variable and never hold a value.
 absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ResolveEnvironment(
     const Manifest& pod, const ContainerManifest& container, const PodContext& context,
     ProgramRoom& room);
+
+// Sentences for a user about keys of envFrom that ResolveEnvironment leaves out; one for each
+// object.
+std::vector<std::string> LeftOutVariables(const Manifest& pod, const ContainerManifest& container,
+                                          const PodContext& context);
 
 }  // namespace plimsoll::pod
 

@@ -105,18 +105,44 @@ TEST(Fields, VariablesOfObjects) {
   EXPECT_EQ(EnvironmentOf(pod, {}).status().message(), "there is no ConfigMap default/settings");
 }
 
-TEST(Fields, AValueThatIsNoTextIsNotTold) {
-  const Manifest pod =
-      PodWithEnv("      env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}]\n");
+// "hush" and a byte, which is no UTF-8 (k) or a NUL (n).
+constexpr char kBytes[] =
+    "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {k: aHVzaP8=, n: aHVzaAA=}\n";
+
+TEST(Fields, AValueMayBeAnyBytesButNul) {
   Objects objects;
-  ASSERT_TRUE(
-      objects.Add("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {k: aHVzaP8=}\n", "o")
-          .ok());
+  ASSERT_TRUE(objects.Add(kBytes, "o").ok());
   PodContext context;
   context.objects = &objects;
-  const auto failed = EnvironmentOf(pod, context);
-  EXPECT_THAT(std::string(failed.status().message()), HasSubstr("the value of A is no UTF-8 text"));
-  EXPECT_THAT(std::string(failed.status().message()), Not(HasSubstr("hush")));
+  const auto bytes = EnvironmentOf(
+      PodWithEnv("      env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}, {name: B, "
+                 "value: \"<$(A)>\"}]\n"),
+      context);
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  EXPECT_THAT(*bytes, ElementsAre(Pair("A", "hush\xff"), Pair("B", "<hush\xff>")));
+  const auto failed = EnvironmentOf(
+      PodWithEnv("      env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: n}}}]\n"),
+      context);
+  EXPECT_EQ(failed.status(), absl::InvalidArgumentError(
+                                 "variable A: Secret default/s, key \"n\": the value has a NUL "
+                                 "byte, which no variable can hold"));
+}
+
+TEST(Fields, AKeyOfEnvFromThatCanBeNoVariableIsLeftOutAndTold) {
+  const Manifest pod = PodWithEnv(
+      "      envFrom: [{prefix: X_, secretRef: {name: s}}, {configMapRef: {name: none, optional: "
+      "true}}]\n");
+  Objects objects;
+  ASSERT_TRUE(objects.Add(kBytes, "o").ok());
+  PodContext context;
+  context.objects = &objects;
+  const auto all = EnvironmentOf(pod, context);
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_THAT(*all, ElementsAre(Pair("X_k", "hush\xff")));
+  const std::vector<std::string> told = LeftOutVariables(pod, pod.containers[0], context);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_THAT(told[0], HasSubstr("envFrom leaves out Secret default/s, key n: a NUL byte"));
+  EXPECT_THAT(told[0], Not(HasSubstr("hush")));
 }
 
 // "A0", then as many levels, each of which has the one before ten times.

@@ -14,6 +14,7 @@
 #include "base/problems.h"
 #include "base/regular_file.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "pod_runner/object_metadata.h"
 #include "yaml/documents.h"
 #include "yaml/reader.h"
@@ -95,21 +96,7 @@ std::string NameOf(ObjectKind kind, absl::string_view object_namespace, absl::st
 }
 
 bool IsText(absl::string_view bytes) {
-  size_t more = 0;  // continuation bytes that must follow
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (more > 0) {
-      if ((byte & 0xc0) != 0x80) return false;
-      --more;
-      continue;
-    }
-    if (byte == 0) return false;
-    if (byte < 0x80) continue;
-    // Overlong forms and what is above Unicode begin with c0, c1, f5 and up.
-    if (byte < 0xc2 || byte > 0xf4) return false;
-    more = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
-  }
-  return more == 0;
+  return !absl::StrContains(bytes, '\0') && IsUtf8(bytes);
 }
 
 bool Objects::HoldsObjects(absl::string_view name) {

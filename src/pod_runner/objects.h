@@ -35,7 +35,7 @@ struct Object {
 // "ConfigMap shop/settings"
 std::string NameOf(ObjectKind kind, absl::string_view object_namespace, absl::string_view name);
 
-// True for UTF-8 without NUL: the value of a variable.
+// True for UTF-8 without NUL: a word of a program.
 bool IsText(absl::string_view bytes);
 
 // Calls `read` with the text and the path of every file of the directory, in the order of names.

@@ -311,6 +311,12 @@ absl::Status SetWords(const std::vector<std::string>& words, const char* field,
   for (size_t i = 0; i < words.size(); ++i) {
     absl::StatusOr<std::string> word = ExpandReferences(words[i], variables, room);
     absl::Status status = word.status();
+    if (status.ok() && !IsText(*word)) {
+      status = absl::InvalidArgumentError(
+          "becomes bytes that are no UTF-8, by a variable; the CRI has text alone here. The "
+          "program "
+          "may read the variable itself");
+    }
     if (status.ok()) status = room.Take(word->size());
     PLIMSOLL_RETURN_IF_ERROR(Annotate(status, absl::StrCat(field, "[", i, "]")));
     out->Add(*std::move(word));

@@ -4,9 +4,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "base/normal_path.h"
 #include "base/status.h"
 #include "pod_runner/manifest_fields.h"
+#include "pod_runner/objects.h"
 #include "pod_runner/user_ids.h"
 
 namespace plimsoll::pod {
@@ -30,10 +31,11 @@ absl::StatusOr<std::string> SubPathOf(const VolumeMount& mount,
   absl::Status status = path.status();
   if (status.ok()) status = room.Take(path->size());
   PLIMSOLL_RETURN_IF_ERROR(Annotate(status, absl::StrCat("subPathExpr ", mount.sub_path_expr)));
-  if (IsBelow(*path)) return path;
+  if (IsBelow(*path) && IsText(*path)) return path;
   // The value may be a Secret's.
-  return absl::InvalidArgumentError(absl::StrCat("subPathExpr ", mount.sub_path_expr,
-                                                 ": must become a relative path without \"..\""));
+  return absl::InvalidArgumentError(
+      absl::StrCat("subPathExpr ", mount.sub_path_expr,
+                   ": must become a relative path without \"..\", of UTF-8"));
 }
 
 const Volume* FindVolume(const Manifest& pod, const std::string& name) {
@@ -90,8 +92,24 @@ absl::StatusOr<std::string> SetMount(const Manifest& pod, const VolumeMount& mou
 }
 
 bool MountsAt(const ContainerManifest& container, absl::string_view path) {
-  return std::any_of(container.mounts.begin(), container.mounts.end(),
-                     [&](const VolumeMount& mount) { return mount.mount_path == path; });
+  return std::any_of(
+      container.mounts.begin(), container.mounts.end(),
+      [&](const VolumeMount& mount) { return NormalPath(mount.mount_path) == path; });
+}
+
+// An image is a directory, which would be in the way of a file that the container has there.
+absl::Status CheckPlaceOfImage(const Manifest& pod, const ContainerManifest& container,
+                               const VolumeMount& mount) {
+  const Volume* volume = FindVolume(pod, mount.volume);
+  if (volume == nullptr || !volume->image) return absl::OkStatus();
+  const std::string path = NormalPath(mount.mount_path);
+  const bool is_log = path == NormalPath(container.termination_message_path);
+  if (!is_log && path != "/etc/hosts" && path != "/etc/hostname" && path != "/etc/resolv.conf") {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("volume \"", mount.volume, "\" is an image, and so a directory: it can't be at ",
+                   path, ", the place of ", is_log ? "the termination log" : "a file"));
 }
 
 void AddFile(const Manifest& pod, const PodContext& context, const std::string& host_path,
@@ -101,12 +119,6 @@ void AddFile(const Manifest& pod, const PodContext& context, const std::string& 
   out->set_container_path(container_path);
   out->set_selinux_relabel(true);
   MapIds(pod, context, out);
-}
-
-absl::string_view WithoutSlash(absl::string_view path) {
-  while (path.size() > 1 && absl::ConsumeSuffix(&path, "/")) {
-  }
-  return path;
 }
 
 }  // namespace
@@ -123,11 +135,11 @@ absl::StatusOr<std::vector<std::string>> SetMounts(
     cri::ContainerConfig* config) {
   std::vector<std::string> sub_paths;
   for (const VolumeMount& mount : container.mounts) {
+    const std::string where = absl::StrCat(pod.file, ": container ", container.name);
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckPlaceOfImage(pod, container, mount), where));
     absl::StatusOr<std::string> sub_path =
         SetMount(pod, mount, context, variables, room, config->add_mounts());
-    if (!sub_path.ok()) {
-      return Annotate(sub_path.status(), absl::StrCat(pod.file, ": container ", container.name));
-    }
+    if (!sub_path.ok()) return Annotate(sub_path.status(), where);
     sub_paths.push_back(*std::move(sub_path));
   }
   if (!context.hosts_file.empty() && !MountsAt(container, "/etc/hosts")) {
@@ -145,8 +157,8 @@ void SetDeviceMounts(const GivenDevices& devices, cri::ContainerConfig* config) 
   const auto is_taken = [&](const DeviceMount& mount) {
     return std::any_of(config->mounts().begin(), config->mounts().begin() + of_others,
                        [&](const cri::Mount& other) {
-                         return WithoutSlash(other.container_path()) ==
-                                WithoutSlash(mount.container_path);
+                         return NormalPath(other.container_path()) ==
+                                NormalPath(mount.container_path);
                        });
   };
   for (const DeviceMount& mount : devices.mounts) {

@@ -315,6 +315,54 @@ spec:
   EXPECT_EQ(config.mounts(4).container_path(), "/dev/termination-log");
 }
 
+TEST(PodToCri, AnImageTakesNoPlaceOfAFile) {
+  const auto refused = [](const std::string& path) {
+    const Manifest pod = ParsePod(absl::StrCat(R"yaml(apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  volumes: [{name: tools, image: {reference: "tools:1"}}]
+  containers:
+    - {name: a, image: i, terminationMessagePath: /log/end,
+       volumeMounts: [{name: tools, mountPath: )yaml",
+                                               path, "}]}\n"));
+    PodContext context = Context();
+    context.termination_logs = {{"a", "/host/log"}};
+    return std::string(ToCri(pod, context).status().message());
+  };
+  EXPECT_THAT(
+      refused("/etc/hosts/"),
+      HasSubstr("container a: volume \"tools\" is an image, and so a directory: it can't be "
+                "at /etc/hosts, the place of a file"));
+  EXPECT_THAT(refused("/etc/hostname"), HasSubstr("at /etc/hostname"));
+  EXPECT_THAT(refused("/etc/resolv.conf"), HasSubstr("at /etc/resolv.conf"));
+  EXPECT_THAT(refused("/log/./end"), HasSubstr("at /log/end, the place of the termination log"));
+  EXPECT_EQ(refused("/dev/termination-log"), "");
+}
+
+// The CRI has bytes for variables alone.
+TEST(PodToCri, BytesAreForVariables) {
+  Objects objects;
+  ASSERT_TRUE(
+      objects.Add("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {k: aHVzaP8=}\n", "o")
+          .ok());
+  PodContext context = Context();
+  context.objects = &objects;
+  const auto with = [&](const std::string& fields) {
+    return ToCri(ParsePod(absl::StrCat("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n"
+                                       "  containers:\n    - name: a\n      image: i\n"
+                                       "      envFrom: [{secretRef: {name: s}}]\n",
+                                       fields)),
+                 context);
+  };
+  const auto configs = with("");
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  EXPECT_EQ(configs->containers[0].envs(0).value(), "hush\xff");
+  const std::string refused(with("      args: [a, $(k)]\n").status().message());
+  EXPECT_THAT(refused, HasSubstr("container a: args[1]: becomes bytes that are no UTF-8"));
+  EXPECT_EQ(refused.find("hush"), std::string::npos);
+}
+
 TEST(PodToCri, ASubPathOfAMissingVariableIsRefused) {
   Manifest pod = ParsePod(kUsualPod);
   pod.containers[1].mounts[0].sub_path.clear();

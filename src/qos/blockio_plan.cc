@@ -1,6 +1,7 @@
 #include "qos/blockio_plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -24,15 +25,24 @@ struct Throttle {
   const char* v1_file;
   const char* v2_key;
   const char* unit;  // for people
+  bool is_bytes;
   std::optional<uint64_t> BlockioLimits::*limit;
 };
 
 constexpr Throttle kThrottles[] = {
-    {"blkio.throttle.read_bps_device", "rbps", "read # B/s", &BlockioLimits::read_bps},
-    {"blkio.throttle.write_bps_device", "wbps", "write # B/s", &BlockioLimits::write_bps},
-    {"blkio.throttle.read_iops_device", "riops", "# reads/s", &BlockioLimits::read_iops},
-    {"blkio.throttle.write_iops_device", "wiops", "# writes/s", &BlockioLimits::write_iops},
+    {"blkio.throttle.read_bps_device", "rbps", "read #/s", true, &BlockioLimits::read_bps},
+    {"blkio.throttle.write_bps_device", "wbps", "write #/s", true, &BlockioLimits::write_bps},
+    {"blkio.throttle.read_iops_device", "riops", "# reads/s", false, &BlockioLimits::read_iops},
+    {"blkio.throttle.write_iops_device", "wiops", "# writes/s", false, &BlockioLimits::write_iops},
 };
+
+// The number in the largest unit that leaves none of it out: "50 MiB", "1000 B".
+std::string WholeBytes(uint64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  for (; bytes != 0 && bytes % 1024 == 0 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1024;
+  return absl::StrCat(bytes, " ", kUnits[unit]);
+}
 
 std::string LimitsText(const BlockioLimits& limits) {
   std::vector<std::string> parts;
@@ -41,7 +51,9 @@ std::string LimitsText(const BlockioLimits& limits) {
     if (value.value_or(0) == 0) continue;
     const absl::string_view unit = throttle.unit;
     const size_t hash = unit.find('#');
-    parts.push_back(absl::StrCat(unit.substr(0, hash), *value, unit.substr(hash + 1)));
+    parts.push_back(absl::StrCat(unit.substr(0, hash),
+                                 throttle.is_bytes ? WholeBytes(*value) : absl::StrCat(*value),
+                                 unit.substr(hash + 1)));
   }
   if (limits.weight) parts.push_back(absl::StrCat("weight ", *limits.weight));
   return parts.empty() ? "no limits" : absl::StrJoin(parts, ", ");

@@ -126,8 +126,8 @@ TEST_P(BlockioTest, ListsClassesWithTheirMeaningHere) {
   EXPECT_EQ(classes[0].meaning, "no limits");
   EXPECT_EQ(classes[1].capacity, 3u);
   EXPECT_EQ(classes[1].meaning,
-            "default weight 50; sda: read 4194304 B/s, 100 writes/s, weight 20; sdb: read 8388608 "
-            "B/s, weight 20");
+            "default weight 50; sda: read 4 MiB/s, 100 writes/s, weight 20; sdb: read 8 MiB/s, "
+            "weight 20");
   EXPECT_THAT((*type)->OwnedFiles("slow"), ElementsAre("io.max", "io.bfq.weight", "io.weight"));
   EXPECT_THAT((*type)->OwnedFiles("writes"), ElementsAre("io.max"));
   EXPECT_THAT((*type)->OwnedFiles("none"), IsEmpty());

@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "base/normal_path.h"
 #include "base/random_id.h"
 #include "base/status.h"
 #include "linux/cgroup/merge.h"
@@ -30,7 +31,7 @@ std::string LogPathOf(const SandboxSpec& sandbox, const ContainerSpec& spec) {
 
 bool MountsOver(const ContainerSpec& spec, absl::string_view path) {
   return std::any_of(spec.mounts.begin(), spec.mounts.end(),
-                     [&](const Mount& mount) { return mount.container_path == path; });
+                     [&](const Mount& mount) { return NormalPath(mount.container_path) == path; });
 }
 
 // The kernel makes no process in a PID namespace whose init has ended (ENOMEM). That end may not

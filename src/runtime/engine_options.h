@@ -14,6 +14,7 @@
 #include "qos/registry.h"
 #include "runtime/event_log.h"
 #include "runtime/oci/container_runtime.h"
+#include "runtime/pod_sysctls.h"
 #include "runtime/start_phase.h"
 #include "runtime/store/store.h"
 
@@ -44,7 +45,8 @@ struct EngineOptions {
   // Runtime handlers by name. Null: any name is taken, without settings.
   const HandlerMap* handlers = nullptr;
   network::Network* network = nullptr;  // null: pods have loopback alone
-  Hooks* hooks = nullptr;               // null: nobody is asked or told
+  NetworkRights network_rights;
+  Hooks* hooks = nullptr;  // null: nobody is asked or told
   // Whether a start tells the network's plugins which networks exist, so that they free all others.
   bool collect_network_garbage = false;
   // Whether hooks and wrappers see a picture of the pod's needs (gate

@@ -208,7 +208,8 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   parts_.groups.ExpectProcess();
   phase.Done("sandbox_cgroup");
   PLIMSOLL_RETURN_IF_ERROR(MakeSandboxPlace(parts_.options.host, parts_.options.run, record.id,
-                                            record.spec, file_label));
+                                            record.spec, parts_.options.network_rights,
+                                            file_label));
   PLIMSOLL_RETURN_IF_ERROR(parts_.handlers.KeepAnnounced(record));
   phase.Done("sandbox_namespaces");
 

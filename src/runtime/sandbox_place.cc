@@ -86,7 +86,8 @@ std::string HostnameOf(const SandboxSpec& spec) {
 }
 
 absl::Status MakeSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id,
-                              const SandboxSpec& spec, const std::string& file_label) {
+                              const SandboxSpec& spec, const NetworkRights& rights,
+                              const std::string& file_label) {
   const std::string name = DirectoryOf(id);
   // 0711: a container's user must be able to reach the /etc files that are mounted from here.
   PLIMSOLL_RETURN_IF_ERROR(run.MakeDirs(name, 0711));
@@ -97,7 +98,7 @@ absl::Status MakeSandboxPlace(const FsRoot& host, const FsRoot& run, const std::
   request.ipc = spec.namespaces.ipc == NamespaceMode::kPod;
   request.uts = HasOwnHostname(spec);
   request.hostname = HostnameOf(spec);
-  request.sysctls = spec.sysctls;
+  request.sysctls = PodSysctls(host, spec, rights);
   request.uids = spec.namespaces.uid_mappings;
   request.gids = spec.namespaces.gid_mappings;
   PLIMSOLL_RETURN_IF_ERROR(linux::PinNamespaces(directory, request));

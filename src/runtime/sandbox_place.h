@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
 #include "runtime/oci/container_runtime.h"
+#include "runtime/pod_sysctls.h"
 #include "runtime/spec/sandbox_spec.h"
 
 namespace plimsoll::runtime {
@@ -18,7 +19,8 @@ namespace plimsoll::runtime {
 // `run` lies on a private mount point. `file_label`: SELinux label of files for containers; empty:
 // none.
 absl::Status MakeSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id,
-                              const SandboxSpec& spec, const std::string& file_label);
+                              const SandboxSpec& spec, const NetworkRights& rights,
+                              const std::string& file_label);
 
 // Maps the pod's host name to `addresses` in its containers' /etc/hosts. For a pod with a network
 // of its own, before it has containers.

@@ -64,6 +64,7 @@ absl::Status AgentProcess::Spawn() {
   command.argv = {ProgramPath("plimsoll-agent"), "--config", directory_ + "/agent.yaml",
                   "--ready-fd", "3"};
   command.descriptors = {{log_fd.get(), 1}, {log_fd.get(), 2}, {ready.writer.get(), 3}};
+  command.environment.insert(command.environment.end(), variables_.begin(), variables_.end());
   PLIMSOLL_ASSIGN_OR_RETURN(Child child, plimsoll::Spawn(command));
   process_ = std::move(child);
   ready_ = std::move(ready.reader);

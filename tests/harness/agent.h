@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "agent/client/client.h"
@@ -24,6 +25,8 @@ class AgentProcess {
 
   // Further lines, for the next start.
   void AddToConfig(const std::string& lines);
+  // "NAME=value", for the next start.
+  void AddToEnvironment(const std::string& variable) { variables_.push_back(variable); }
 
   absl::Status Start();
   // The two halves of Start: the process, and the wait until it is ready.
@@ -64,6 +67,7 @@ class AgentProcess {
 
  private:
   const std::string directory_;
+  std::vector<std::string> variables_;
   std::optional<Child> process_;
   UniqueFd ready_;
   std::unique_ptr<agent::Client> client_;

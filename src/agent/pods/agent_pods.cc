@@ -82,6 +82,7 @@ absl::StatusOr<std::map<PodKey, WantedPod>> WantedPods(absl::string_view text,
   for (size_t i = 0; i < manifests.size(); ++i) {
     const PodKey key = {manifests[i].pod_namespace, manifests[i].name};
     objects[i].erase("status");
+    manifests[i].file = PodName(key);  // of a client, the name may be a temporary file's
     pods[key] = {std::move(objects[i]), std::move(manifests[i])};
   }
   return pods;

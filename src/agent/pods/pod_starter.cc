@@ -14,9 +14,11 @@
 #include "base/random_id.h"
 #include "base/status.h"
 #include "pod_runner/classes.h"
+#include "pod_runner/env.h"
 #include "pod_runner/fields.h"
 #include "pod_runner/hooks.h"
 #include "pod_runner/images.h"
+#include "pod_runner/logins.h"
 #include "pod_runner/mount_sub_paths.h"
 #include "pod_runner/pod_level.h"
 #include "pod_runner/pull_secrets.h"
@@ -144,6 +146,12 @@ absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
   PLIMSOLL_RETURN_IF_ERROR(Extend(configs));
   dir_ = std::move(dir);
   configs_ = std::move(configs);
+  for (const pod::ContainerManifest& each : pod_.containers) {
+    for (const std::string& told : pod::LeftOutVariables(pod_, each, context_)) {
+      host_.events.Add(SubjectOf(record, each.name), "Warning", "InvalidEnvironmentVariables",
+                       told);
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -237,7 +245,8 @@ absl::Status PodStarter::Adopt(std::shared_ptr<const pod::Objects> objects) {
   return absl::OkStatus();
 }
 
-// The Secrets are tried in their order, as by kubelet; the last failure counts.
+// The Secrets are tried in their order and then the node's own login, as by kubelet; the last
+// failure counts.
 absl::Status PodStarter::Pull(const EventSubject& subject, const std::string& reference) {
   host_.events.Add(subject, "Normal", "Pulling", absl::StrCat("Pulling image \"", reference, "\""));
   ::runtime::v1::PullImageRequest request;
@@ -245,16 +254,24 @@ absl::Status PodStarter::Pull(const EventSubject& subject, const std::string& re
   if (configs_) *request.mutable_sandbox_config() = configs_->sandbox;
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pod::Credentials> secrets,
                             pod::PullCredentials(pod_, context_.objects, reference));
-  if (secrets.empty()) return host_.client.PullImage(request);
+  const auto pull_with = [&](const pod::Credentials& credentials) {
+    request.mutable_auth()->set_username(credentials.user);
+    request.mutable_auth()->set_password(credentials.password);
+    request.mutable_auth()->set_identity_token(credentials.identity_token);
+    return host_.client.PullImage(request);
+  };
   absl::Status status;
   for (const pod::Credentials& each : secrets) {
-    request.mutable_auth()->set_username(each.user);
-    request.mutable_auth()->set_password(each.password);
-    request.mutable_auth()->set_identity_token(each.identity_token);
-    status = host_.client.PullImage(request);
-    if (status.ok()) break;
+    status = pull_with(each);
+    if (status.ok()) return status;
   }
-  return status;
+  const pod::LoginSearch search = pod::FindLogin(pod::LoginFiles(), reference);
+  if (search.login) {
+    status = pull_with(search.login->credentials);
+  } else if (secrets.empty()) {
+    status = host_.client.PullImage(request);
+  }
+  return absl::IsPermissionDenied(status) ? AlsoSay(status, search.InWords(reference)) : status;
 }
 
 absl::Status PodStarter::BringVolumes(const EventSubject& subject) {

@@ -100,6 +100,8 @@ TEST(RefusedValuesTest, OfMountsAndDevices) {
        "mounts \"m\" is no place for a mount: an absolute path other than / is right"},
       {R"(mounts { destination: "//" type: "tmpfs" })", kWrong,
        "mounts \"/\" is no place for a mount: an absolute path other than / is right"},
+      {R"(mounts { destination: "/a/.." type: "tmpfs" })", kWrong,
+       "mounts \"/a/..\" is no place for a mount: an absolute path other than / is right"},
       {R"(mounts { destination: "-" })", kWrong,
        "mounts is no place for a mount: an absolute path other than / is right"},
       {R"(mounts { destination: "/m" source: "s" })", kWrong,

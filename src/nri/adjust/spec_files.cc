@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/normal_path.h"
 #include "base/status.h"
 #include "nri/adjust/overlay.h"
 #include "nri/adjust/spec_parts.h"
@@ -51,7 +52,7 @@ absl::Status ApplyMount(const api::Mount& mount, const SpecTarget& target) {
   absl::string_view written = mount.destination();
   const bool is_removal = TakeRemovalMark(&written);
   const std::string destination = runtime::CleanPath(written);
-  if (!IsAbsolutePath(destination) || destination == "/") {
+  if (!IsAbsolutePath(destination) || NormalPath(destination) == "/") {
     return target.Wrong("mounts", written,
                         "is no place for a mount: an absolute path other than / is right");
   }

@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/utf8.h"
 #include "cri/runtime/v1/api.pb.h"
 #include "nri/messages/messages.h"
 #include "nri/messages/parts.h"
@@ -57,8 +58,8 @@ void FillEnvironment(const runtime::HookedPod& pod, const runtime::ContainerSpec
   if (!pod.place.hostname.empty()) {
     defaults.push_back(absl::StrCat("HOSTNAME=", pod.place.hostname));
   }
-  for (std::string& variable : runtime::EnvironmentOf(std::move(defaults), spec, image)) {
-    *out->add_env() = std::move(variable);
+  for (const std::string& variable : runtime::EnvironmentOf(std::move(defaults), spec, image)) {
+    out->add_env(WithValidUtf8(variable));  // a plugin in Go refuses other bytes
   }
 }
 

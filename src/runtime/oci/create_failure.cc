@@ -11,10 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/human_bytes.h"
+#include "base/normal_path.h"
 #include "base/status.h"
 #include "image/manifest.h"
+#include "runtime/spec/paths.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -117,21 +120,40 @@ absl::Status MemoryTooLow(absl::string_view name, const ContainerSpec& spec,
       "may be too low (", message, ")"));
 }
 
+// The first mount of the request at or below a path that crun's `line` quotes: crun names the part
+// of a mount's path that it can't pass. Empty: there is none.
+std::string MountIn(absl::string_view line, const ContainerSpec& spec) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(line, '`');
+  for (const Mount& mount : spec.mounts) {
+    const std::string path = NormalPath(mount.container_path);
+    for (size_t i = 1; i < parts.size(); i += 2) {
+      const std::string quoted = NormalPath(absl::StrCat("/", parts[i]));
+      if (quoted != "/" && IsAtOrBelow(path, quoted)) return absl::CEscape(path);
+    }
+  }
+  return "";
+}
+
 // The error for crun's last line about the path of a mount, a device, or one to mask: the client
 // chose these, and the image's files are there. OK: the line is about something else.
-absl::Status OfPath(absl::string_view name, absl::string_view message) {
+absl::Status OfPath(absl::string_view name, const ContainerSpec& spec, absl::string_view message) {
   const absl::string_view line = LastLine(message);
   if (absl::StartsWith(line, "plimsoll: ") || !absl::StrContains(line, '`')) return {};
   if (absl::EndsWith(line, ": File name too long")) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, "a requested path has a part of more than 255 bytes (", line, ")"));
   }
-  for (const char* end :
-       {": Not a directory", ": Is a directory", ": Too many levels of symbolic links"}) {
+  const std::string mount = MountIn(line, spec);
+  for (const char* end : {": Not a directory", ": Is a directory",
+                          ": Too many levels of symbolic links", ": No such file or directory"}) {
     if (!absl::EndsWith(line, end)) continue;
+    // A file of the host may be missing as well.
+    if (mount.empty() && absl::EndsWith(end, "No such file or directory")) continue;
     return absl::FailedPreconditionError(absl::StrCat(
-        name, "a mount, device or masked path can't be made: the file there is of another kind, ",
-        "or leads nowhere (", line, ")"));
+        name,
+        mount.empty() ? "a mount, device or masked path" : absl::StrCat("the mount at ", mount),
+        " can't be made: the file there, or on the way, is of another kind, or leads nowhere (",
+        line, ")"));
   }
   return {};
 }
@@ -177,12 +199,8 @@ absl::Status OfPlugin(const std::string& name, absl::string_view message) {
 }
 
 bool MountsAt(const ContainerSpec& spec, absl::string_view path) {
-  return absl::c_any_of(spec.mounts, [&](const Mount& mount) {
-    absl::string_view at = mount.container_path;
-    while (at.size() > 1 && absl::ConsumeSuffix(&at, "/")) {
-    }
-    return at == path;
-  });
+  return absl::c_any_of(
+      spec.mounts, [&](const Mount& mount) { return NormalPath(mount.container_path) == path; });
 }
 
 // A mount that the launcher could not make; OK where the message is of none.
@@ -203,9 +221,11 @@ absl::Status OfMount(const std::string& name, absl::string_view message) {
   if (says("open the image's VOLUME")) {
     return absl::InvalidArgumentError(absl::StrCat(
         name,
-        "a VOLUME of the image can't be a directory of its root filesystem: a file or a link "
-        "that leads nowhere is in the way (",
-        message, ")"));
+        "a VOLUME of the image can't be a directory of its root filesystem: a file is in the way, "
+        "or a link that leads to one, in a circle, to / or into /proc, /sys or /dev (",
+        absl::StripPrefix(message, "plimsoll: "),
+        "); \"volumes: ignore\" in plimsolld's configuration runs such an image without its "
+        "volumes"));
   }
   return absl::OkStatus();
 }
@@ -342,7 +362,7 @@ absl::Status TranslateCreateFailure(const absl::Status& failure, const Container
         name, "its process has more groups than the kernel takes, 65536 (", message, ")"));
   }
   if (const absl::Status of_file = OfGroupFile(name, spec, message); !of_file.ok()) return of_file;
-  if (const absl::Status of_path = OfPath(name, message); !of_path.ok()) return of_path;
+  if (const absl::Status of_path = OfPath(name, spec, message); !of_path.ok()) return of_path;
   if (says("the monitor gave up")) {
     return absl::FailedPreconditionError(
         absl::StrCat(name, "its monitor can't start (", message, ")"));

@@ -54,6 +54,19 @@ TEST(CreateFailure, WithoutALabelNothingIsSaidOfSelinux) {
       AllOf(HasSubstr("container \"web\""), HasSubstr("/attr/exec"), Not(HasSubstr("SELinux"))));
 }
 
+// The launcher's message has its program's name, which isn't the reader's.
+TEST(CreateFailure, AVolumeOfTheImageThatIsAFileNamesTheWayOut) {
+  ContainerSpec spec;
+  spec.name = "web";
+  const absl::Status told = TranslateCreateFailure(
+      absl::InternalError("plimsoll: open the image's VOLUME /etc/passwd: Not a directory"), spec,
+      std::nullopt);
+  EXPECT_TRUE(absl::IsInvalidArgument(told)) << told;
+  EXPECT_THAT(std::string(told.message()),
+              AllOf(HasSubstr("(open the image's VOLUME /etc/passwd: Not a directory)"),
+                    HasSubstr("volumes: ignore")));
+}
+
 // The workload's own fault: its start fails, as that of a program that can't be executed.
 TEST(CreateFailure, AFilterThatKillsTheStartIsARefusal) {
   ContainerSpec spec;
@@ -65,6 +78,34 @@ TEST(CreateFailure, AFilterThatKillsTheStartIsARefusal) {
               AllOf(HasSubstr("container \"web\": "),
                     HasSubstr("seccomp profile \"/profiles/none.json\""), HasSubstr("execve")));
   EXPECT_EQ(RefusalOf(absl::InternalError("other"), spec, "/x", "/"), std::nullopt);
+}
+
+TEST(CreateFailure, AMountThatCanNotBeMadeIsNamed) {
+  ContainerSpec spec;
+  spec.name = "web";
+  spec.mounts = {{.container_path = "/other", .host_path = "/x"},
+                 {.container_path = "/data/./x/", .host_path = "/x"}};
+  for (const char* words :
+       {"crun: openat2 `data`: Not a directory",
+        "openat2 `data`: Too many levels of symbolic links",
+        "openat2 `data`: No such file or directory", "mkdir `/data/x`: Not a directory",
+        "mount `/stage/volumes/1` to `data/x`: Not a directory"}) {
+    const absl::Status told =
+        TranslateCreateFailure(absl::InternalError(words), spec, std::nullopt);
+    EXPECT_TRUE(absl::IsFailedPrecondition(told)) << told;
+    EXPECT_THAT(std::string(told.message()),
+                AllOf(HasSubstr("container \"web\": the mount at /data/x can't be made"),
+                      HasSubstr(words)));
+  }
+  // Of no mount that the client asked for.
+  const absl::Status other = TranslateCreateFailure(
+      absl::InternalError("openat2 `dat`: No such file or directory"), spec, std::nullopt);
+  EXPECT_TRUE(absl::IsInternal(other)) << other;
+  const absl::Status full = TranslateCreateFailure(
+      absl::InternalError("plimsoll: make the place of the mount at /data/x: No space left on "
+                          "device"),
+      spec, std::nullopt);
+  EXPECT_TRUE(absl::IsResourceExhausted(full)) << full;
 }
 
 TEST(CreateFailure, WhatIsShortIsToldByItsCode) {

@@ -25,6 +25,7 @@
 #include "linux/id_mapping.h"
 #include "linux/mounts.h"
 #include "linux/process.h"
+#include "runtime/oci/byte_variables.h"
 #include "runtime/oci/create_failure.h"
 #include "runtime/oci/exec/run.h"
 #include "runtime/oci/exec/stream.h"
@@ -220,6 +221,7 @@ LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bun
   AddStageToPlan(request, bundle.PathOf(kStage), std::move(spec->volumes), spec->declared.mounted,
                  &plan);
   AddDeclaredVolumesToPlan(spec->declared, &plan);
+  AddMountPointsToPlan(spec->mount_points, &plan);
   if (spec->working_directory != "/") plan.Add("mkdir", spec->working_directory);
   if (!request.sandbox.user_namespace.empty()) {
     const auto [uid, gid] = RootOf(request);
@@ -327,8 +329,13 @@ absl::Status CrunRuntime::Launch(const CreateRequest& request, Created* created)
   if (other.empty()) {
     PLIMSOLL_RETURN_IF_ERROR(NoteLateHooks(bundle, spec.late_hooks, request.program));
   }
+  LaunchPlan plan = MakePlan(request, bundle, &spec);
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const HeldByteVariables variables,
+      AddByteVariablesToPlan(spec.byte_variables, absl::StrCat(options_.helpers, "/", kEntry),
+                             &plan));
   PLIMSOLL_ASSIGN_OR_RETURN(const Monitored monitored,
-                            monitor.Create(options_.host, MakePlan(request, bundle, &spec)));
+                            monitor.Create(options_.host, std::move(plan)));
   PLIMSOLL_ASSIGN_OR_RETURN(created->init, linux::IdentifyProcess(options_.host, monitored.init));
   created->monitor = monitored.monitor;
   PLIMSOLL_RETURN_IF_ERROR(

@@ -1,13 +1,13 @@
 #include "runtime/oci/declared_volumes.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/normal_path.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
 #include "runtime/oci/mount_source.h"
@@ -22,7 +22,7 @@ constexpr size_t kMaxVolumes = 64;
 constexpr size_t kMaxPathBytes = 4095;  // PATH_MAX without its NUL
 
 std::string FromTheRoot(absl::string_view path) {
-  return CleanPath(std::filesystem::path(absl::StrCat("/", path)).lexically_normal().string());
+  return NormalPath(absl::StrCat("/", path));
 }
 
 absl::Status Refuse(absl::string_view why) {

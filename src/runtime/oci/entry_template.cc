@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/utf8.h"
 #include "linux/resource_limits.h"
 #include "runtime/oci/capabilities.h"
 #include "runtime/oci/crun/plan.h"
@@ -34,14 +35,18 @@ bool HasOnly(const Json& object, const std::set<std::string>& members) {
   return true;
 }
 
-// A string as a value of the plan, which a NUL ends; nullopt: it can't be one.
-std::optional<std::string> Text(const Json& value) {
+// Bytes as a value of the plan, which a NUL ends; nullopt: they can't be one.
+std::optional<std::string> Bytes(const Json& value) {
   if (!value.is_string()) return std::nullopt;
-  std::string text = value.get<std::string>();
-  // The OCI runtime reads other text where bytes that aren't UTF-8 are replaced.
-  const Json::string_t safe = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (absl::StrContains(text, '\0') || absl::StrContains(safe, "\xEF\xBF\xBD")) return std::nullopt;
-  return text;
+  std::string bytes = value.get<std::string>();
+  if (absl::StrContains(bytes, '\0')) return std::nullopt;
+  return bytes;
+}
+
+// The same for text: the OCI runtime reads other text where bytes that aren't UTF-8 are replaced.
+std::optional<std::string> Text(const Json& value) {
+  std::optional<std::string> bytes = Bytes(value);
+  return bytes.has_value() && IsUtf8(*bytes) ? bytes : std::nullopt;
 }
 
 bool AddUser(const Json& process, LaunchPlan* plan) {
@@ -94,7 +99,7 @@ bool AddEnvironment(const Json& process, LaunchPlan* plan) {
   bool has_path = false;
   bool has_home = false;
   for (const Json& each : process.value("env", Json::array())) {
-    const std::optional<std::string> variable = Text(each);
+    const std::optional<std::string> variable = Bytes(each);
     if (!variable.has_value() || !absl::StrContains(*variable, '=')) return false;
     has_path = has_path || absl::StartsWith(*variable, "PATH=");
     has_home = has_home || absl::StartsWith(*variable, "HOME=");

@@ -156,6 +156,12 @@ void AddPrograms(const Machine& machine, std::vector<std::string>* lacks) {
         "no recursive read-only mounts for runtime handlers with the program ", program,
         ": it doesn't list the mount option rro (\"", program, " features\")"));
   }
+  for (const auto& [program, version] : machine.programs) {
+    if (!version.empty() || machine.killed_programs.contains(program)) continue;
+    lacks->push_back(absl::StrCat("the program ", program,
+                                  " of a runtime handler may be no OCI runtime: it doesn't answer "
+                                  "--version with \"NAME version VERSION\", as crun and runc do"));
+  }
   for (const std::string& program : machine.killed_programs) {
     lacks->push_back(absl::StrCat(
         "the OCI runtime ", program.empty() ? "crun" : program,

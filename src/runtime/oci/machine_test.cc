@@ -74,11 +74,14 @@ TEST(MachineTest, ProgramsWithoutRecursiveReadOnlyMountsAreNamed) {
   if (!linux::HasMountSetattr()) GTEST_SKIP() << "the kernel has no such mounts";
   TestDir dir;
   const auto write = [&dir](const char* name, const char* options) {
-    EXPECT_TRUE(
-        dir.root()
-            .ReplaceFile(
-                name, absl::StrCat("#!/bin/sh\necho '{\"mountOptions\": [", options, "]}'\n"), 0755)
-            .ok());
+    EXPECT_TRUE(dir.root()
+                    .ReplaceFile(
+                        name,
+                        absl::StrCat("#!/bin/sh\n[ $1 = --version ] && exec echo some version 1.2\n"
+                                     "echo '{\"mountOptions\": [",
+                                     options, "]}'\n"),
+                        0755)
+                    .ok());
     return dir.path() + "/" + name;
   };
   const std::string knows = write("knows", "\"ro\", \"rro\"");
@@ -91,6 +94,22 @@ TEST(MachineTest, ProgramsWithoutRecursiveReadOnlyMountsAreNamed) {
   EXPECT_THAT(lacks, Contains(AllOf(HasSubstr("no recursive read-only mounts"), HasSubstr(silent),
                                     HasSubstr("rro"))));
   EXPECT_THAT(lacks, Not(Contains(HasSubstr(knows))));
+}
+
+TEST(MachineTest, AHandlersProgramThatIsNoOciRuntimeIsTold) {
+  TestDir dir;
+  const auto write = [&dir](const char* name, const char* version) {
+    EXPECT_TRUE(
+        dir.root().ReplaceFile(name, absl::StrCat("#!/bin/sh\necho ", version, "\n"), 0755).ok());
+    return dir.path() + "/" + name;
+  };
+  const std::string runtime = write("runtime", "some version 1.2");
+  const std::string other = write("other", "other 1.2");
+  Machine machine;
+  LookAtPrograms({runtime, other}, &machine);
+  const std::vector<std::string> lacks = LimitationsOf(machine);
+  EXPECT_THAT(lacks, Contains(AllOf(HasSubstr(other), HasSubstr("may be no OCI runtime"))));
+  EXPECT_THAT(lacks, Not(Contains(AllOf(HasSubstr(runtime), HasSubstr("may be no OCI runtime")))));
 }
 
 TEST(MachineTest, SelinuxNeedsLabelsForContainers) {

@@ -1,6 +1,7 @@
 #include "runtime/oci/mount_source.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <utility>
@@ -79,8 +80,16 @@ absl::StatusOr<MountSource> FindExistingSource(const FsRoot& host, const std::st
 
 absl::StatusOr<HeldVolume> HoldVolume(const MountSource& source, std::string name) {
   PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd tree, linux::CopyMount(source.file, source.path));
-  return HeldVolume{
-      .name = std::move(name), .path = source.path, .map = "", .tree = std::move(tree)};
+  struct stat info = {};
+  if (fstat(tree.get(), &info) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("look at ", source.path));
+  }
+  const MountKind kind = S_ISDIR(info.st_mode) ? MountKind::kDirectory : MountKind::kFile;
+  return HeldVolume{.name = std::move(name),
+                    .path = source.path,
+                    .map = "",
+                    .kind = kind,
+                    .tree = std::move(tree)};
 }
 
 std::string StagedPath(const std::string& stage, absl::string_view volume) {

@@ -21,6 +21,9 @@ struct MountSource {
   UniqueFd file;     // O_PATH; the name may lead elsewhere by now
 };
 
+// The mount point of a volume is of the same kind, and is made so where the image lacks it.
+enum class MountKind { kDirectory, kFile };
+
 // A volume of a container: a detached copy of its source's mount. plimsoll-launch attaches it at
 // StagedPath, which no container can reach, and the OCI runtime binds it from there. So nobody
 // opens the source by its name again.
@@ -28,6 +31,7 @@ struct HeldVolume {
   std::string name;
   std::string path;  // for messages
   std::string map;   // ids, in plimsoll-launch's format; empty: as they are
+  MountKind kind = MountKind::kDirectory;
   UniqueFd tree;
 };
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "base/normal_path.h"
 #include "base/status.h"
 #include "runtime/spec/paths.h"
 
@@ -45,17 +45,13 @@ constexpr std::array<absl::string_view, 7> kNodes = {"full", "null",    "ptmx", 
 // Where a machine has its devices.
 constexpr std::array<absl::string_view, 3> kOfDevices = {"devtmpfs", "tmpfs", "devpts"};
 
-std::string Normal(const std::string& path) {
-  return CleanPath(std::filesystem::path(path).lexically_normal().string());
-}
-
 bool IsOfTheKernel(absl::string_view path) {
   return absl::c_any_of(std::array<absl::string_view, 3>{"/proc", "/sys", "/dev"},
                         [path](absl::string_view top) { return IsAtOrBelow(path, top); });
 }
 
 absl::Status AddMount(const Json& mount, MountTargets* targets) {
-  const std::string path = Normal(mount["destination"].get<std::string>());
+  const std::string path = NormalPath(mount["destination"].get<std::string>());
   if (IsAtOrBelow(path, "/proc") && path != "/proc" && !absl::c_linear_search(kReplaceable, path)) {
     return absl::InvalidArgumentError(
         absl::StrCat("a mount at ", path,
@@ -70,7 +66,7 @@ absl::Status AddMount(const Json& mount, MountTargets* targets) {
 }
 
 void AddPaths(const Json& paths, absl::flat_hash_set<std::string>* points) {
-  for (const Json& path : paths) points->insert(Normal(path.get<std::string>()));
+  for (const Json& path : paths) points->insert(NormalPath(path.get<std::string>()));
 }
 
 bool IsOfSysfs(absl::string_view type) {
@@ -117,7 +113,7 @@ absl::StatusOr<MountTargets> TargetsOf(const Json& spec) {
   AddPaths(part.value("readonlyPaths", none), &targets.read_only);
   if (spec.contains("hooks")) targets.trees.push_back("/proc/driver");
   for (const Json& device : part.value("devices", none)) {
-    targets.points.insert(Normal(device["path"].get<std::string>()));
+    targets.points.insert(NormalPath(device["path"].get<std::string>()));
   }
   return targets;
 }

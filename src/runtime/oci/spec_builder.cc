@@ -9,10 +9,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
+#include "runtime/oci/byte_variables.h"
 #include "runtime/oci/entry_template.h"
 #include "runtime/oci/fit.h"
 #include "runtime/oci/spec_cdi.h"
@@ -203,6 +205,20 @@ absl::Status CheckVariableCount(const SpecInput& input, const Json& process) {
       "those of services"));
 }
 
+// The user in the form of an image's. A client that names the image's own user, as kubelet does
+// where a pod names none, has no field for the image's group: that stays.
+std::string UserToRun(const SecurityContext& security, const std::string& of_image) {
+  const absl::string_view own = absl::string_view(of_image).substr(0, of_image.find(':'));
+  if (security.run_as_user) {
+    int64_t uid = 0;
+    const bool is_number = own.empty() || absl::SimpleAtoi(own, &uid);
+    return is_number && uid == *security.run_as_user ? of_image
+                                                     : absl::StrCat(*security.run_as_user);
+  }
+  if (security.run_as_username.empty() || security.run_as_username == own) return of_image;
+  return security.run_as_username;
+}
+
 absl::StatusOr<std::string> WorkingDirectory(const SpecInput& input) {
   std::string directory = WorkingDirectoryOf(*input.request->spec, *input.request->image);
   if (!absl::StartsWith(directory, "/")) {
@@ -246,6 +262,20 @@ absl::StatusOr<Json> LinuxPart(const SpecInput& input, std::vector<std::string>*
     part["readonlyPaths"] = spec.security.readonly_paths;
   }
   return part;
+}
+
+// A handler's program may bring nothing but the spec into its virtual machine.
+void PassByteVariables(const SpecInput& input, Json* process, BuiltSpec* built) {
+  std::string variables = ByteVariablesOf(*process);
+  if (variables.empty()) return;
+  const std::string& program = input.request->program;
+  if (!program.empty() || !IsForCrun(input)) {
+    built->warnings.push_back(
+        ByteVariablesLost(variables, program.empty() ? "the OCI runtime" : program));
+    return;
+  }
+  BeginWithByteVariables(process);
+  built->byte_variables = std::move(variables);
 }
 
 }  // namespace
@@ -294,9 +324,7 @@ absl::StatusOr<image::ResolvedUser> ResolveProcessUser(const SecurityContext& se
                                                        const image::ImageConfig& image,
                                                        absl::string_view passwd_text,
                                                        absl::string_view group_text) {
-  std::string name = image.user;
-  if (!security.run_as_username.empty()) name = security.run_as_username;
-  if (security.run_as_user) name = absl::StrCat(*security.run_as_user);
+  const std::string name = UserToRun(security, image.user);
   if (security.run_as_group && !security.run_as_user && security.run_as_username.empty()) {
     return absl::InvalidArgumentError(
         "run_as_group needs run_as_user or run_as_username beside it");
@@ -355,6 +383,9 @@ absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input) {
   PLIMSOLL_ASSIGN_OR_RETURN(Json limits, BuildRlimits(input));
   if (!limits.empty()) config["process"]["rlimits"] = std::move(limits);
   PLIMSOLL_RETURN_IF_ERROR(ApplyEdits(input, &config, &built));
+  PLIMSOLL_ASSIGN_OR_RETURN(built.mount_points,
+                            MountPointsOf(*input.request, *input.host, input.stage_path,
+                                          built.volumes, config["mounts"]));
   if (input.has_declared_volumes) {
     PLIMSOLL_ASSIGN_OR_RETURN(built.declared, AddDeclaredVolumes(input.request->image->volumes,
                                                                  input.stage_path, &config));
@@ -365,9 +396,10 @@ absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input) {
   PLIMSOLL_ASSIGN_OR_RETURN(built.memory_policy, MemoryPolicyOf(input));
   built.late_hooks = LateHooksOf(config);
   PLIMSOLL_ASSIGN_OR_RETURN(built.targets, TargetsOf(config));
-  // JSON can't hold text that is not UTF-8; programs' arguments may be any bytes.
-  built.json = config.dump(-1, ' ', false, Json::error_handler_t::replace);
   built.entry = EntryTemplate(config);
+  PassByteVariables(input, &config["process"], &built);
+  // JSON can't hold text that is not UTF-8.
+  built.json = config.dump(-1, ' ', false, Json::error_handler_t::replace);
   return built;
 }
 

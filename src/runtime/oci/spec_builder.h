@@ -13,6 +13,7 @@
 #include "runtime/oci/declared_volumes.h"
 #include "runtime/oci/late_hooks.h"
 #include "runtime/oci/machine.h"
+#include "runtime/oci/mount_points.h"
 #include "runtime/oci/mount_source.h"
 #include "runtime/oci/mount_targets.h"
 #include "runtime/oci/seccomp.h"
@@ -43,10 +44,12 @@ struct BuiltSpec {
   int oom_score_adj = 0;          // as the machine allows it
   ProcessUser user;
   std::vector<HeldVolume> volumes;  // of host paths, for AddStageToPlan
-  DeclaredVolumes declared;         // by the image
-  MountTargets targets;             // permitted mount points in /proc, /sys and /dev
-  std::string file_label;           // SELinux's, of the root filesystem; empty: none
-  std::string memory_policy;        // for plimsoll-launch (linux/memory_policy.h); empty: none
+  std::vector<MountPoint> mount_points;
+  DeclaredVolumes declared;    // by the image
+  std::string byte_variables;  // those that JSON can\'t hold (byte_variables.h)
+  MountTargets targets;        // permitted mount points in /proc, /sys and /dev
+  std::string file_label;      // SELinux's, of the root filesystem; empty: none
+  std::string memory_policy;   // for plimsoll-launch (linux/memory_policy.h); empty: none
   LateHooks late_hooks;
   std::vector<std::string> warnings;  // parts left out or changed
 };
@@ -56,7 +59,7 @@ struct BuiltSpec {
 absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input);
 
 // The user of the process: the pod's fields take precedence over the image's, names are looked up
-// in the image's files.
+// in the image's files. A user that is the image's own keeps the image's group.
 absl::StatusOr<image::ResolvedUser> ResolveProcessUser(const SecurityContext& security,
                                                        const image::ImageConfig& image,
                                                        absl::string_view passwd_text,

@@ -399,6 +399,35 @@ TEST_F(SpecBuilderTest, Users) {
   EXPECT_FALSE(ResolveProcessUser(security, image_, kPasswd, kGroup).ok());
 }
 
+TEST_F(SpecBuilderTest, TheImagesOwnUserKeepsTheImagesGroup) {
+  constexpr char kPasswd[] = "app:x:1000:1000::/app:/bin/sh\n";
+  constexpr char kGroup[] = "app:x:1000:\nextra:x:2000:app\n";
+  const auto group_of = [&](const SecurityContext& security, const std::string& of_image) {
+    image_.user = of_image;
+    const auto user = ResolveProcessUser(security, image_, kPasswd, kGroup);
+    EXPECT_TRUE(user.ok()) << user.status();
+    return user.ok() ? user->gid : 0;
+  };
+  SecurityContext by_number;
+  by_number.run_as_user = 1000;
+  EXPECT_EQ(group_of(by_number, "1000:2000"), 2000u);
+  EXPECT_EQ(group_of(by_number, "1000:extra"), 2000u);
+  EXPECT_EQ(group_of(by_number, "1000"), 1000u);
+  EXPECT_EQ(group_of(by_number, "1001:2000"), 1000u) << "another user";
+  EXPECT_EQ(group_of(by_number, "app:2000"), 1000u) << "kubelet sends no number for a name";
+  EXPECT_EQ(group_of(by_number, ":2000"), 1000u);
+  SecurityContext by_name;
+  by_name.run_as_username = "app";
+  EXPECT_EQ(group_of(by_name, "app:2000"), 2000u);
+  EXPECT_EQ(group_of(by_name, "other:2000"), 1000u);
+  by_number.run_as_group = 7;
+  EXPECT_EQ(group_of(by_number, "1000:2000"), 7u);
+  SecurityContext root;
+  root.run_as_user = 0;
+  EXPECT_EQ(group_of(root, ":2000"), 2000u) << "an empty user is root";
+  EXPECT_EQ(group_of(root, "0:2000"), 2000u);
+}
+
 TEST_F(SpecBuilderTest, WorkingDirectoryMustBeAbsolute) {
   image_.working_directory = "/image";
   EXPECT_EQ(TryBuild()->working_directory, "/image");

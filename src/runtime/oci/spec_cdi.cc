@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/normal_path.h"
 #include "base/status.h"
 #include "runtime/oci/spec_mounts.h"
 #include "runtime/spec/paths.h"
@@ -208,7 +209,7 @@ absl::Status AddMount(const SpecInput& input, const char* of, const cdi::Mount& 
   }
   if (has("rshared") || has("shared")) *propagation = "rshared";
   if ((has("rslave") || has("slave")) && *propagation == "private") *propagation = "rslave";
-  const std::string destination = CleanPath(mount.container_path);
+  const std::string destination = NormalPath(mount.container_path);
   lists->standard.Remove(destination);
   lists->own.Remove(destination);
   lists->own.Add({{"destination", destination},

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/normal_path.h"
 #include "base/status.h"
 #include "linux/selinux.h"
 #include "runtime/oci/mount_source.h"
@@ -94,7 +95,7 @@ absl::StatusOr<Json> ContainerMount(const SpecInput& input, size_t index,
   }
   Json options = MountOptions(mount);
   if (!mount.image.empty() && !input.runs_image_volumes) options.push_back("noexec");
-  return Bind(CleanPath(mount.container_path), StagedPath(input.stage_path, index),
+  return Bind(NormalPath(mount.container_path), StagedPath(input.stage_path, index),
               std::move(options));
 }
 

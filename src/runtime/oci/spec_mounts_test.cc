@@ -54,7 +54,8 @@ TEST_F(SpecMountsTest, MountsOfTheContainerReplaceAndFollow) {
                    .host_path = dir.path() + "/shared",
                    .readonly = true,
                    .propagation = MountPropagation::kHostToContainer},
-                  {.container_path = "/etc/hosts", .host_path = dir.path()}};
+                  {.container_path = "/etc/hosts", .host_path = dir.path() + "/own"}};
+  ASSERT_TRUE(dir.root().ReplaceFile("own", "").ok());
   Json config = Build();
   EXPECT_EQ(MountAt(config, "/etc/hosts")["source"], "/stage/volumes/2");
   EXPECT_EQ(MountAt(config, "/etc/resolv.conf")["source"], dir.path() + "/resolv.conf");

@@ -14,9 +14,11 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "runtime/spec/json_fields.h"
 
 namespace plimsoll::runtime {
@@ -98,6 +100,11 @@ class Writer {
     first_ = false;
   }
 
+  // Writes bytes that a string before this can't hold.
+  void Bytes(const char* key, const std::string& bytes) {
+    if (!IsUtf8(bytes)) (*this)(key, absl::Base64Escape(bytes));
+  }
+
   void Write(const std::string& text) { AppendJson(out_, text); }
   template <typename T>
   void Write(const std::optional<T>& value) {
@@ -163,6 +170,15 @@ class Reader {
     const auto found = object_.find(key);
     if (found == object_.end()) return;
     status_ = Read(*found, path_.empty() ? key : absl::StrCat(path_, ".", key), value);
+  }
+
+  // Reads bytes in place of a string read before, if there are any.
+  void Bytes(const char* key, std::string& bytes) {
+    std::string base64;
+    (*this)(key, base64);
+    if (!status_.ok() || base64.empty() || absl::Base64Unescape(base64, &bytes)) return;
+    status_ = absl::InvalidArgumentError(absl::StrCat(
+        "member '", path_.empty() ? "" : absl::StrCat(path_, "."), key, "': expected base64"));
   }
 
   template <typename T>

@@ -16,7 +16,8 @@
 
 namespace plimsoll::runtime {
 
-// Invalid UTF-8 is replaced (a client's text is never invalid: protobuf checks that).
+// Invalid UTF-8 is replaced (a client's text is never invalid: protobuf checks that). Variables may
+// have any bytes: what isn't UTF-8 is in base64 as well.
 std::string ToJson(const SandboxSpec& spec);
 std::string ToJson(const ContainerSpec& spec);
 std::string ToJson(const linux::CgroupSettings& settings);

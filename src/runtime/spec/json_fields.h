@@ -277,6 +277,7 @@ void Fields(Visitor& visit, auto& s, const NameAndValue*) {
   auto& [name, value] = s;
   visit("name", name);
   visit("value", value);
+  visit.Bytes("value_base64", value);
 }
 
 template <typename Visitor>

@@ -272,6 +272,24 @@ TEST(JsonTest, BytesThatAreNotUtf8DoNotThrow) {
   EXPECT_EQ(SandboxSpecFromJson(ToJson(spec)).value().name, "a\xEF\xBF\xBD");
 }
 
+TEST(JsonTest, VariablesAreAnyBytes) {
+  ContainerSpec spec;
+  spec.environment = {{"BYTES", "a\xff\x80"}, {"TEXT", "\xc3\xa4\xEF\xBF\xBD"}, {"NONE", ""}};
+  const std::string text = ToJson(spec);
+  EXPECT_THAT(text, HasSubstr("{\"name\":\"BYTES\",\"value\":\"a\xEF\xBF\xBD\xEF\xBF\xBD\","
+                              "\"value_base64\":\"Yf+A\"}"));
+  EXPECT_EQ(ContainerSpecFromJson(text).value().environment, spec.environment);
+  const auto wrong =
+      ContainerSpecFromJson(R"({"environment":[{"name":"A","value":"b","value_base64":"?"}]})");
+  EXPECT_THAT(std::string(wrong.status().message()),
+              HasSubstr("member 'environment[0].value_base64': expected base64"));
+  EXPECT_EQ(ContainerSpecFromJson(R"({"environment":[{"name":"A","value":"b"}]})")
+                .value()
+                .environment[0]
+                .second,
+            "b");
+}
+
 struct Wrong {
   const char* text;
   const char* message;
