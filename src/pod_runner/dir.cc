@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "pod_runner/hosts_file.h"
 #include "pod_runner/mount_sub_paths.h"
+#include "pod_runner/pod_lock.h"
 #include "pod_runner/volume_dirs.h"
 
 namespace plimsoll::pod {
@@ -162,7 +163,10 @@ absl::Status RemoveOrphanedPodDirs(Client& client, const FsRoot& root,
                             root.List(PodsDirectory(state_directory)));
   for (const std::string& name : names) {
     const absl::StatusOr<std::string> path = DirectoryOf(state_directory, name);
-    if (!path.ok()) continue;  // the file of a PodLock
+    if (!path.ok()) {
+      PodLock::RemoveAbandoned(root, state_directory, name);
+      continue;
+    }
     absl::StatusOr<UniqueFd> lock = Lock(root, *path, LOCK_EX);
     if (lock.ok()) candidates[name] = *std::move(lock);
   }

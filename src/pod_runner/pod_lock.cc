@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
@@ -75,6 +76,15 @@ absl::StatusOr<PodLock> PodLock::TakeFile(const FsRoot& root, const std::string&
     }
     absl::SleepFor(kLockInterval);
   }
+}
+
+void PodLock::RemoveAbandoned(const FsRoot& root, const std::string& state_directory,
+                              absl::string_view file) {
+  if (!absl::EndsWith(file, ".lock")) return;
+  const std::string path = absl::StrCat(PodsDirectory(state_directory), "/", file);
+  absl::StatusOr<UniqueFd> fd = root.OpenFile(path, O_RDWR);
+  if (!fd.ok() || flock(fd->get(), LOCK_EX | LOCK_NB) != 0) return;
+  if (IsAt(root, path, fd->get())) PodLock(root, path, *std::move(fd));  // its end removes the file
 }
 
 PodLock::~PodLock() {

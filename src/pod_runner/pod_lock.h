@@ -30,6 +30,10 @@ class PodLock {
   static absl::StatusOr<PodLock> TakeUserIds(const FsRoot& root, const std::string& state_directory,
                                              absl::Duration patience,
                                              const std::function<bool()>& give_up);
+  // Removes the file of a lock whose holder was killed. `file` is its name in the directory of
+  // pods. Does nothing for other files, and for a lock that is held.
+  static void RemoveAbandoned(const FsRoot& root, const std::string& state_directory,
+                              absl::string_view file);
   ~PodLock();
   PodLock(PodLock&&) = default;
   PodLock& operator=(PodLock&&) = delete;

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/dir_for_test.h"
 
@@ -44,6 +45,22 @@ TEST(PodLock, WhoChoosesUserIdsIsAloneToo) {
     EXPECT_TRUE(Take(dir, "web", absl::ZeroDuration()).ok()) << "names are others'";
   }
   EXPECT_TRUE(take().ok());
+}
+
+TEST(PodLock, TheFileOfAKilledHolderIsRemoved) {
+  TestDir dir;
+  ASSERT_TRUE(dir.root().MakeDirs("state/pods").ok());
+  const auto held = Take(dir, "web");
+  ASSERT_TRUE(held.ok()) << held.status();
+  for (const char* file : {"name-0123456789abcdef.lock", "user-ids.lock", "other"}) {
+    ASSERT_TRUE(dir.root().ReplaceFile(absl::StrCat("state/pods/", file), "").ok());
+  }
+  const auto files = dir.root().List("state/pods");
+  ASSERT_TRUE(files.ok()) << files.status();
+  for (const std::string& file : *files) PodLock::RemoveAbandoned(dir.root(), "state", file);
+  EXPECT_EQ(dir.root().List("state/pods")->size(), 2u) << "the held one and the other stay";
+  EXPECT_TRUE(dir.root().Exists("state/pods/other"));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(Take(dir, "web", absl::ZeroDuration()).status()));
 }
 
 TEST(PodLock, NeverTwoAtOnceThoughTheFileComesAndGoes) {
