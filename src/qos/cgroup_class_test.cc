@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "base/dir_for_test.h"
 #include "linux/cgroup/fake_tree_for_test.h"
 #include "linux/cgroup/v1.h"
 #include "linux/cgroup/v2.h"
+#include "qos/registry.h"
 
 namespace plimsoll::qos {
 namespace {
@@ -255,6 +257,21 @@ TEST_F(CgroupClassTest, WhoIsAdoptedGetsWhatTheClassMeansNow) {
   EXPECT_THAT(tree_->writes, IsEmpty()) << "what is so already";
   ASSERT_TRUE(cgroups_.Remove(kClassGroup).ok());
   EXPECT_TRUE(now->Adopt(Container(), "slow", {}).ok()) << "it has ended";
+}
+
+TEST_F(CgroupClassTest, AWeightThatComesWithIdlingIsExplainedToAnotherTypesOwner) {
+  const CgroupTypeConfig idle{.name = "tier", .classes = {{"idle", {{"cpu.idle", "1"}}}}};
+  const CgroupTypeConfig weight{.name = "boost", .classes = {{"fast", {{"cpu.weight", "300"}}}}};
+  for (const auto& [one, other] : {std::pair(idle, weight), std::pair(weight, idle)}) {
+    std::vector<std::unique_ptr<ClassType>> types;
+    types.push_back(Make(one));
+    types.push_back(Make(other));
+    const absl::Status status = Registry::Create(std::move(types)).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status));
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("both set cpu.weight of a container; a file belongs to one type, and "
+                          "cpu.idle, which \"tier\" sets, changes cpu.weight too"));
+  }
 }
 
 }  // namespace

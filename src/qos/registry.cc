@@ -28,9 +28,20 @@ std::vector<std::string> NamesOf(const std::vector<ClassInfo>& classes) {
   return names;
 }
 
+using FileOwners = std::map<std::pair<Level, std::string>, std::string>;  // names of types
+
+// Names the file that brings cpu.weight along (CgroupClassType): the configuration may have no
+// other.
+std::string WhyWeight(const FileOwners& owners, Level level, const std::string& file) {
+  if (file != "cpu.weight") return "";
+  const auto idle = owners.find({level, "cpu.idle"});
+  if (idle == owners.end()) return "";
+  return absl::StrCat(", and cpu.idle, which \"", idle->second, "\" sets, changes cpu.weight too");
+}
+
 // Two types that write one file would undo each other.
 absl::Status CheckFiles(const std::vector<std::unique_ptr<ClassType>>& types) {
-  std::map<std::pair<Level, std::string>, std::string> owner;
+  FileOwners owners;
   for (const auto& type : types) {
     std::vector<std::string> files;
     for (const ClassInfo& info : type->classes()) {
@@ -38,11 +49,12 @@ absl::Status CheckFiles(const std::vector<std::unique_ptr<ClassType>>& types) {
       files.insert(files.end(), some.begin(), some.end());
     }
     for (const std::string& file : files) {
-      const auto [at, is_new] = owner.insert({{type->level(), file}, type->name()});
+      const auto [at, is_new] = owners.insert({{type->level(), file}, type->name()});
       if (is_new || at->second == type->name()) continue;
       return absl::InvalidArgumentError(
           absl::StrCat("class types \"", at->second, "\" and \"", type->name(), "\" both set ",
-                       file, " of a ", LevelName(type->level()), "; a file belongs to one type"));
+                       file, " of a ", LevelName(type->level()), "; a file belongs to one type",
+                       WhyWeight(owners, type->level(), file)));
     }
   }
   return absl::OkStatus();

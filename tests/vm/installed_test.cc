@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "agent/groups/pod_groups.h"
@@ -85,6 +86,24 @@ TEST_F(InstalledTest, PlimsolldRunsAsItsUnitSays) {
             "/usr/local/lib/systemd/system/plimsolld.service");
   EXPECT_EQ(Property("plimsolld", "NRestarts"), "0");
   EXPECT_THAT(Run({"/usr/local/bin/plimsoll", "daemon", "status"}), HasSubstr("plimsolld"));
+}
+
+// systemd's default limit would leave the unit failed after five tries in ten seconds.
+TEST_F(InstalledTest, AStartThatFailsIsTriedForAsLongAsItTakes) {
+  const std::string path = "etc/plimsoll/plimsolld.yaml";
+  const auto config = Host().Read(path);
+  ASSERT_TRUE(config.ok()) << config.status();
+  WriteFile("/" + path, *config + "\nno_such_key: 1\n");
+  const auto started = Ended({"systemctl", "restart", "plimsolld"});
+  EXPECT_TRUE(started.ok() && !started->exit.success());
+  const auto many = [] {
+    int tries = 0;
+    return absl::SimpleAtoi(Property("plimsolld", "NRestarts"), &tries) && tries > 12;
+  };
+  EXPECT_TRUE(Eventually(many, absl::Seconds(60))) << Property("plimsolld", "NRestarts");
+  WriteFile("/" + path, *config);
+  EXPECT_TRUE(Becomes("plimsolld", "active")) << Journal("plimsolld");
+  AwaitDaemon();
 }
 
 // As kubelet makes them: slices of the three QoS classes, with the pods' limits, and containers in
