@@ -196,6 +196,10 @@ TEST_F(CliTest, CtrlCEndsARunWhoseDaemonDoesNotAnswer) {
   ASSERT_EQ(pipe2(fds, O_CLOEXEC), 0);
   UniqueFd reader(fds[0]);
   UniqueFd writer(fds[1]);
+  const std::string pods = dir_.path() + "/r/state/pods";
+  ASSERT_TRUE(Host().MakeDirs(pods, 0700).ok());
+  // The lock of a process that was killed.
+  ASSERT_TRUE(Host().ReplaceFile(pods + "/name-0123456789abcdef.lock", "").ok());
   const std::string errors = dir_.path() + "/errors";
   const UniqueFd stderr_file = *Host().OpenFile(errors, O_WRONLY | O_CREAT, 0600);
   Command command = PlimsollCommand({"run", manifest});
@@ -222,7 +226,7 @@ TEST_F(CliTest, CtrlCEndsARunWhoseDaemonDoesNotAnswer) {
   EXPECT_THAT(Host().Read(errors).value_or(""), HasSubstr("plimsoll rm --force stuck"));
   const RunResult removed = Plimsoll({"rm", "--force", "stuck"});
   EXPECT_EQ(removed.exit.code, 0) << removed.err;
-  EXPECT_THAT(*Host().List(dir_.path() + "/r/state/pods"), IsEmpty());
+  EXPECT_THAT(*Host().List(pods), IsEmpty());
 }
 
 TEST_F(CliTest, ARunSurvivesItsDaemon) {
