@@ -281,6 +281,16 @@ TEST_F(AgentContainerdTest, PodsHaveGroupsWithTheirLimits) {
   EXPECT_FALSE(CgroupExists(group));
 }
 
+TEST_F(AgentContainerdTest, TheStatusHasTheAmountsAsWritten) {
+  Begin();
+  ApplyWith("web", "", "requests: {cpu: 10m, memory: 20M}, limits: {memory: 200M}");
+  ASSERT_TRUE(agents_->Await("web", IsReady));
+  EXPECT_EQ(
+      ContainerOf(agents_->Pod("web"))["resources"],
+      (Json{{"limits", {{"memory", "200M"}}}, {"requests", {{"cpu", "10m"}, {"memory", "20M"}}}}));
+  agents_.Delete("web");
+}
+
 TEST_F(AgentContainerdTest, ClassesAreRejectedPassedOrIgnored) {
   Begin();
   ApplyWith("rejected", kClass);
@@ -377,13 +387,14 @@ TEST_F(AgentContainerdTest, APodLivesThroughTheGateOfResizesWhichRefusesThemWhen
 }
 
 // This containerd has no UpdatePodSandboxResources. It reports limits and no requests of memory,
-// which no control file holds.
+// which no control file holds: the status has what the node has given, as kubelet's.
 TEST_F(AgentContainerdTest, AResizeIsMadeWithoutTellingOfThePod) {
   Begin(Gate("InPlacePodVerticalScaling", true));
   ApplyWith("web", "", "limits: {memory: 64Mi}");
   ASSERT_TRUE(agents_->Await("web", IsReady));
   const Json before = agents_->Pod("web");
-  EXPECT_EQ(ContainerOf(before)["resources"], (Json{{"limits", {{"memory", "64Mi"}}}}));
+  EXPECT_EQ(ContainerOf(before)["resources"],
+            (Json{{"limits", {{"memory", "64Mi"}}}, {"requests", {{"memory", "64Mi"}}}}));
   const auto resized = agents_->client().Resize("default", "web", MemoryPatch());
   ASSERT_TRUE(resized.ok()) << resized.status();
   EXPECT_TRUE(Eventually([this] { return agents_.HasEvent("web", "ResizeCompleted"); }));
@@ -396,7 +407,8 @@ TEST_F(AgentContainerdTest, AResizeIsMadeWithoutTellingOfThePod) {
   ASSERT_TRUE(pod.ok()) << pod.status();
   EXPECT_EQ(pod->memory_limit_bytes, 128 << 20);
   const Json after = agents_->Pod("web");
-  EXPECT_EQ(ContainerOf(after)["resources"], (Json{{"limits", {{"memory", "128Mi"}}}}));
+  EXPECT_EQ(ContainerOf(after)["resources"],
+            (Json{{"limits", {{"memory", "128Mi"}}}, {"requests", {{"memory", "128Mi"}}}}));
   EXPECT_EQ(ContainerOf(after)["allocatedResources"]["memory"], "128Mi");
   agents_.ExpectUntouched("web", before);
   const auto events = agents_->client().Events("", "");

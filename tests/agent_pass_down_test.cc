@@ -264,6 +264,38 @@ TEST_F(AgentPassDownTest, EachCreationSaysWhatWasAnnounced) {
   EXPECT_EQ(made[4].config().metadata().attempt(), 2u);
 }
 
+// As kubelet's calculateSandboxResources: a runtime without the message sizes the pod by it.
+TEST_F(AgentPassDownTest, TheSandboxIsToldTheSumOfLimits) {
+  Apply(
+      "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: ["
+      "{name: a, image: i, resources: {requests: {cpu: 100m}, limits: {cpu: 500m, memory: 64Mi}}}, "
+      "{name: b, image: i, resources: {limits: {memory: 32Mi}}}, {name: c, image: i}]}}");
+  ASSERT_TRUE(agent_.Await("web", IsRunning));
+  const auto told = runtime_.Sandboxes().at(0).config().linux().resources();
+  EXPECT_EQ(told.cpu_shares(), 102);
+  EXPECT_EQ(told.cpu_quota(), 50'000);
+  EXPECT_EQ(told.cpu_period(), 100'000);
+  EXPECT_EQ(told.memory_limit_in_bytes(), 96 << 20);
+}
+
+TEST_F(AgentPassDownTest, EphemeralStorageIsSentAndAdmitted) {
+  const auto asking = [](const std::string& name, const std::string& amount) {
+    return absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: ", name,
+                        "}, spec: {containers: [{name: main, image: i, resources: {requests: "
+                        "{ephemeral-storage: ",
+                        amount, "}}}]}}");
+  };
+  Apply(asking("web", "1Mi"));
+  ASSERT_TRUE(agent_.Await("web", IsRunning));
+  const auto announced = runtime_.Sandboxes().at(0).config().pod_resources().containers(0);
+  for (const auto& sent : {announced.kubernetes_resources(),
+                           runtime_.Containers().at(0).config().kubernetes_resources()}) {
+    EXPECT_EQ(sent.requests().at("ephemeral-storage").string(), "1Mi");
+  }
+  Apply(asking("huge", "1Ei"));
+  EXPECT_EQ(agent_.Pod("huge")["status"]["reason"], "OutOfephemeral-storage");
+}
+
 TEST_F(AgentPassDownTest, ANewSandboxIsToldTheSame) {
   Apply(kDevicePod);
   ASSERT_TRUE(Eventually([this] { return runtime_.Exit("init", 0); }));

@@ -141,6 +141,13 @@ std::string CpusText(const KubeObject& holder, bool exclusive) {
   return asked > has ? absl::StrCat(cpus, " (", has, " of ", asked, ")") : cpus;
 }
 
+// Of a container: a pod with CPUs of its own shares these alone.
+std::string CpusText(const KubeObject& pod, const KubeObject& container) {
+  const bool exclusive = FlagOf(container, {"exclusive"});
+  if (exclusive || NumberOf(pod, {"cpuCount"}) <= 0) return CpusText(container, exclusive);
+  return absl::StrCat(TextOf(container, {"cpus"}), " (pod's)");
+}
+
 Table ContainerTable(const KubeObject& allocations) {
   Table table({"NAMESPACE", "POD", "CONTAINER", "CPUS", "MEMORY NODES", "DEVICES"});
   for (const KubeObject& pod : ItemsOf(allocations, {"pods"})) {
@@ -151,8 +158,7 @@ Table ContainerTable(const KubeObject& allocations) {
                     OrNone(TextOf(pod, {"memoryNodes"})), kNone});
     }
     for (const KubeObject& container : ItemsOf(pod, {"containers"})) {
-      table.AddRow({pod_namespace, name, TextOf(container, {"name"}),
-                    CpusText(container, FlagOf(container, {"exclusive"})),
+      table.AddRow({pod_namespace, name, TextOf(container, {"name"}), CpusText(pod, container),
                     OrNone(TextOf(container, {"memoryNodes"})), DevicesText(container)});
     }
   }

@@ -69,6 +69,8 @@ TEST(AllocationsText, APodsOwnCpusAreThoseThatItsContainersLeave) {
   pod["cpuCount"] = 2;
   EXPECT_THAT(AllocationsText(all, {}), HasSubstr("A  default/web  3\nB  default/web nginx  2\n"));
   EXPECT_THAT(AllocationsText(all, {}), HasSubstr("default    web  (pod)      2-3"));
+  pod["containers"][1]["cpus"] = "3";
+  EXPECT_THAT(AllocationsText(all, {}), HasSubstr("default    web  log        3 (pod's)"));
 }
 
 TEST(AllocationsText, ANodeWithoutATopologySaysSo) {

@@ -67,6 +67,18 @@ enum class SwapBehavior { kNoSwap, kLimitedSwap };
 // The machine's control of swap by cgroups.
 enum class SwapControl { kNone, kV1, kV2 };
 
+// The limits of CPU and memory in a sandbox's own resources, beside those that the pod has itself
+// (KEP-2837).
+enum class SandboxLimits {
+  kOwn,  // none
+  // The containers' sum where it bounds the pod (resources::IsBounded): the runtime holds the pod's
+  // group to it, and would hold a container without a limit to those of its siblings.
+  kBounds,
+  // The sum of the limits that containers have, as kubelet tells it: by it a runtime sizes a
+  // virtual machine.
+  kSums,
+};
+
 struct PodContext {
   std::string uid;
   std::string log_directory;
@@ -99,6 +111,7 @@ struct PodContext {
   std::optional<SwapBehavior> swap;
   SwapControl swap_control = SwapControl::kNone;
   int64_t swap_capacity_bytes = 0;
+  SandboxLimits sandbox_limits = SandboxLimits::kOwn;
   bool is_critical = false;  // kubelet's critical pods never swap
   SeccompRules seccomp;
   // A process that is killed for want of memory takes its whole container with it (cgroup v2's

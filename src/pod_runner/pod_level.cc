@@ -35,6 +35,22 @@ std::vector<Container> WithShares(const Manifest& pod, std::vector<Container> al
   return all;
 }
 
+// The limits that the sandbox is told.
+resources::Requirements ToldLimits(const Manifest& pod, const std::vector<Container>& all,
+                                   const resources::Requirements& whole, SandboxLimits limits) {
+  const resources::Requirements own = OwnOf(pod);
+  resources::Requirements told = {.requests = {}, .limits = own.limits};
+  if (limits == SandboxLimits::kOwn) return told;
+  for (const char* name : {"cpu", "memory"}) {
+    const auto sum = whole.limits.find(name);
+    if (own.limits.contains(name) || sum == whole.limits.end()) continue;
+    if (limits == SandboxLimits::kBounds && !resources::IsBounded(all, own, name)) continue;
+    if (!resources::Validate({.requests = {}, .limits = {*sum}}).ok()) continue;
+    told.limits.insert(*sum);
+  }
+  return told;
+}
+
 }  // namespace
 
 resources::QosClass QosClassOf(const Manifest& pod) {
@@ -65,15 +81,14 @@ resources::Requirements LinuxRequirementsOf(const Manifest& pod, size_t index) {
   return all;
 }
 
-absl::Status SetGroup(const Manifest& pod, const std::vector<Container>& all,
+absl::Status SetGroup(const Manifest& pod, const std::vector<Container>& all, SandboxLimits limits,
                       ::runtime::v1::LinuxContainerResources* out) {
-  const resources::Requirements own = OwnOf(pod);
-  const auto whole = resources::PodTotal(all, own, {});
+  const auto whole = resources::PodTotal(all, OwnOf(pod), {});
   const auto cpu = whole.requests.find("cpu");
   out->set_cpu_shares(static_cast<int64_t>(
       resources::MilliCpuToShares(cpu == whole.requests.end() ? 0 : cpu->second.MilliValue())));
-  if (!pod.resources) return absl::OkStatus();
-  absl::StatusOr<linux::CgroupSettings> settings = resources::ToCgroupSettings(own);
+  absl::StatusOr<linux::CgroupSettings> settings =
+      resources::ToCgroupSettings(ToldLimits(pod, all, whole, limits));
   if (!settings.ok()) return Annotate(settings.status(), absl::StrCat(pod.file, ": spec"));
   out->set_cpu_quota(settings->cpu_quota_us.value_or(0));
   out->set_cpu_period(static_cast<int64_t>(settings->cpu_period_us.value_or(0)));

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "cri/runtime/v1/api.pb.h"
+#include "pod_runner/context.h"
 #include "pod_runner/manifest.h"
 #include "resources/requirements.h"
 
@@ -26,10 +27,12 @@ int OomScoreAdjOf(const Manifest& pod, const std::vector<resources::ContainerReq
 // limit see one. A CPU limit without a request makes the shares, too.
 resources::Requirements LinuxRequirementsOf(const Manifest& pod, size_t index);
 
-// Sizes the pod's group as kubelet does: CPU shares by the pod's requests, so that pods weigh
-// against each other; limits where the pod has its own.
+// The resources of the pod as a whole, as kubelet tells them (calculateSandboxResources): CPU
+// shares by the pod's requests, so that pods weigh against each other; limits of CPU and memory as
+// `limits` says, and those of huge pages that the pod has itself. A sum above what the kernel holds
+// is none.
 absl::Status SetGroup(const Manifest& pod, const std::vector<resources::ContainerRequirements>& all,
-                      ::runtime::v1::LinuxContainerResources* out);
+                      SandboxLimits limits, ::runtime::v1::LinuxContainerResources* out);
 
 }  // namespace plimsoll::pod
 

@@ -460,7 +460,7 @@ absl::StatusOr<cri::LinuxContainerResources> LimitsToCri(const Manifest& pod, si
 absl::StatusOr<cri::LinuxContainerResources> GroupToCri(const Manifest& pod,
                                                         const PodContext& context) {
   cri::LinuxContainerResources group;
-  PLIMSOLL_RETURN_IF_ERROR(SetGroup(pod, AllOf(pod), &group));
+  PLIMSOLL_RETURN_IF_ERROR(SetGroup(pod, AllOf(pod), context.sandbox_limits, &group));
   if (HasOwnCpus(pod, context)) {
     group.set_cpu_quota(kNoQuota);
     group.set_cpu_period(static_cast<int64_t>(resources::kDefaultPeriodUs));

@@ -52,8 +52,7 @@ absl::StatusOr<cri::LinuxContainerResources> LimitsToCri(const Manifest& pod, si
 cri::KubernetesResources WrittenToCri(const Manifest& pod, size_t index);
 cri::PodResourceConfig AllWrittenToCri(const Manifest& pod);
 
-// The resources of the sandbox's own group, as SetGroup. No quota limits a pod whose CPUs are its
-// alone.
+// The resources of the pod as a whole, as SetGroup. No quota limits a pod whose CPUs are its alone.
 absl::StatusOr<cri::LinuxContainerResources> GroupToCri(const Manifest& pod,
                                                         const PodContext& context);
 

@@ -49,6 +49,11 @@ ResourceList TotalOf(const std::vector<ContainerRequirements>& containers,
   return running;
 }
 
+bool IsAbove0(const ResourceList& list, const std::string& name) {
+  const auto at = list.find(name);
+  return at != list.end() && at->second.Sign() > 0;
+}
+
 bool HasAmountOfAPod(const ResourceList& list) {
   return std::any_of(list.begin(), list.end(),
                      [](const auto& one) { return CanBeOfAPod(one.first); });
@@ -76,6 +81,21 @@ Requirements PodTotal(const std::vector<ContainerRequirements>& containers, cons
   }
   Add(overhead, &total.requests);
   return total;
+}
+
+// An init container counts together with the sidecars before it, as in kubelet: one limited sidecar
+// is enough for those that start after it.
+bool IsBounded(const std::vector<ContainerRequirements>& containers, const Requirements& pod,
+               const std::string& resource) {
+  using Role = ContainerRequirements::Role;
+  if (IsAbove0(pod.limits, resource)) return true;
+  bool sidecar_is = false;
+  return std::all_of(containers.begin(), containers.end(), [&](const auto& container) {
+    const bool is = IsAbove0(container.requirements.limits, resource);
+    if (container.role == Role::kContainer) return is;
+    sidecar_is |= is && container.role == Role::kSidecar;
+    return is || sidecar_is;
+  });
 }
 
 QosClass PodQosClass(const std::vector<ContainerRequirements>& containers,

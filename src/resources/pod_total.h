@@ -3,6 +3,7 @@
 #ifndef PLIMSOLL_RESOURCES_POD_TOTAL_H_
 #define PLIMSOLL_RESOURCES_POD_TOTAL_H_
 
+#include <string>
 #include <vector>
 
 #include "resources/requirements.h"
@@ -18,6 +19,12 @@ namespace plimsoll::resources {
 // without a limit adds nothing to the limits' total, which therefore need not bound the pod.
 Requirements PodTotal(const std::vector<ContainerRequirements>& containers, const Requirements& pod,
                       const ResourceList& overhead);
+
+// Whether the total's limit of `resource` bounds the whole pod: the pod has one of its own, or each
+// container has one, an init container also if a sidecar before it has one (kubelet's
+// ResourceConfigForPod). A limit of 0 is none. `containers` as PodTotal takes them.
+bool IsBounded(const std::vector<ContainerRequirements>& containers, const Requirements& pod,
+               const std::string& resource);
 
 // The pod's QoS class. Where the pod has cpu, memory or huge pages of its own, its own amounts
 // decide: the class is Guaranteed if it limits cpu and memory and requests as much. A request that

@@ -97,6 +97,20 @@ TEST(PodTotalTest, OverheadComesOnTopOfRequestsAndOfLimitsThatAreThere) {
   EXPECT_THAT(Limits(containers, {}, overhead), ElementsAre(Pair("memory", "1144Mi")));
 }
 
+TEST(PodTotalTest, ALimitBoundsThePodIfItIsItsOwnOrEachContainers) {
+  const ContainerRequirements none = Asking(Role::kContainer, {});
+  const ContainerRequirements web = Asking(Role::kContainer, {}, {{"cpu", "1"}});
+  const ContainerRequirements sidecar = Asking(Role::kSidecar, {}, {{"cpu", "1"}});
+  const ContainerRequirements init = Asking(Role::kInit, {});
+  EXPECT_TRUE(IsBounded({web, web}, {}, "cpu"));
+  EXPECT_FALSE(IsBounded({web, web}, {}, "memory"));
+  EXPECT_FALSE(IsBounded({web, none}, {}, "cpu"));
+  EXPECT_FALSE(IsBounded({web, Asking(Role::kContainer, {}, {{"cpu", "0"}})}, {}, "cpu"));
+  EXPECT_TRUE(IsBounded({web, none}, {{}, AmountsOf({{"cpu", "2"}})}, "cpu"));
+  EXPECT_TRUE(IsBounded({sidecar, init, web}, {}, "cpu"));
+  EXPECT_FALSE(IsBounded({init, sidecar, web}, {}, "cpu"));
+}
+
 TEST(PodTotalTest, ThePodsOwnAmountsDecideItsClass) {
   const Texts all = {{"cpu", "2"}, {"memory", "128Mi"}};
   const ContainerRequirements plain = Asking(Role::kContainer, {});

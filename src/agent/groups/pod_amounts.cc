@@ -3,7 +3,6 @@
 #include <optional>
 #include <string>
 
-#include "absl/algorithm/container.h"
 #include "base/status.h"
 #include "resources/pod_total.h"
 
@@ -18,30 +17,13 @@ using resources::ResourceList;
 constexpr char kCpu[] = "cpu";
 constexpr char kMemory[] = "memory";
 
-bool IsAbove0(const ResourceList& list, const char* name) {
-  const auto at = list.find(name);
-  return at != list.end() && at->second.Sign() > 0;
-}
-
-// An init container counts together with the sidecars before it, as in kubelet: one limited sidecar
-// is enough for those that start after it.
-bool IsLimited(const PodResources& pod, const char* name) {
-  using Role = resources::ContainerRequirements::Role;
-  bool sidecar_is = false;
-  return absl::c_all_of(pod.containers, [&](const resources::ContainerRequirements& container) {
-    const bool is = IsAbove0(container.requirements.limits, name);
-    if (container.role == Role::kContainer) return is;
-    sidecar_is |= is && container.role == Role::kSidecar;
-    return is || sidecar_is;
-  });
-}
-
 // The least bound of the whole pod; nullopt where some container has none.
 std::optional<Quantity> LimitOf(const PodResources& pod, const ResourceList& totals,
                                 const char* name) {
-  const bool is_declared = IsAbove0(pod.pod.limits, name) || IsLimited(pod, name);
-  if (!is_declared || !IsAbove0(totals, name)) return std::nullopt;
-  return totals.at(name);
+  if (!resources::IsBounded(pod.containers, pod.pod, name)) return std::nullopt;
+  const auto total = totals.find(name);
+  if (total == totals.end() || total->second.Sign() <= 0) return std::nullopt;
+  return total->second;
 }
 
 absl::Status AddHugePages(const ResourceList& limits, linux::CgroupSettings* settings) {

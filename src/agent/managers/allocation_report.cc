@@ -172,18 +172,19 @@ Json DevicesOf(const DeviceStock& stock, const std::vector<ReportedPod>& pods) {
   return all;
 }
 
-void AddMemory(const ContainerGrant& grant, Json& entry) {
+void AddBlocks(const ContainerGrant& grant, Json& entry) {
   if (grant.memory.empty()) return;
-  NodeMask nodes;
   Json blocks = Json::array();
   for (const MemoryBlock& block : grant.memory) {
-    nodes = nodes | block.nodes;
     blocks.push_back({{"resource", block.resource},
                       {"numaNodes", NodeList(block.nodes)},
                       {"bytes", block.bytes}});
   }
-  entry["memoryNodes"] = NodeList(nodes);
   entry["memory"] = std::move(blocks);
+}
+
+void AddNodes(NodeMask nodes, Json& entry) {
+  if (!nodes.Empty()) entry["memoryNodes"] = NodeList(nodes);
 }
 
 void AddCpus(const ContainerGrant& grant, const CpuSet& else_on, Json& entry) {
@@ -192,28 +193,23 @@ void AddCpus(const ContainerGrant& grant, const CpuSet& else_on, Json& entry) {
   if (grant.cpu_count > 0) entry["cpuCount"] = grant.cpu_count;
 }
 
-// The CPUs of a container of the pod without CPUs of its own.
-CpuSet SharedWithin(const PodGrant& grant, const CpuSet& shared) {
-  if (grant.pod.cpus.Empty()) return shared;
-  CpuSet left = grant.pod.cpus;
-  for (const auto& [name, container] : grant.containers) left = left.Difference(container.cpus);
-  return left.Empty() ? grant.pod.cpus : left;
-}
-
 Json PodOf(const ReportedPod& pod, const CpuSet& shared) {
   Json report = {{"namespace", pod.pod_namespace}, {"name", pod.name}, {"uid", pod.uid}};
   report["cpus"] = pod.grant.ExclusiveCpus().ToString();
   if (pod.grant.pod.cpu_count > 0) report["cpuCount"] = pod.grant.pod.cpu_count;
-  AddMemory(pod.grant.pod, report);
-  const CpuSet within = SharedWithin(pod.grant, shared);
+  AddNodes(MemoryNodesOf(pod.grant, ""), report);
+  AddBlocks(pod.grant.pod, report);
   Json& containers = report["containers"] = Json::array();
-  for (const std::string& name : pod.containers) {
+  for (size_t i = 0; i < pod.containers.size(); ++i) {
+    const std::string& name = pod.containers[i].container;
     const auto grant = pod.grant.containers.find(name);
     const ContainerGrant own =
         grant == pod.grant.containers.end() ? ContainerGrant() : grant->second;
     Json entry = {{"name", name}};
-    AddCpus(own, within, entry);
-    AddMemory(own, entry);
+    const CpuSet within = CpusInPod(pod.grant, pod.containers, i);
+    AddCpus(own, within.Empty() ? shared : within, entry);
+    AddNodes(MemoryNodesOf(pod.grant, name), entry);
+    AddBlocks(own, entry);
     const auto devices = pod.grant.devices.find(name);
     if (devices != pod.grant.devices.end() && !devices->second.empty()) {
       entry["devices"] = devices->second;

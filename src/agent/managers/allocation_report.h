@@ -16,21 +16,23 @@
 //                "bytes": 1073741824}], "devices": {"example.com/gpu": ["gpu-0"]}}]}]}
 //
 // CPUs and NUMA nodes are the kernel's lists, amounts of memory are bytes. "free" can still become
-// exclusive. Without exclusive CPUs a container's "cpus" are those that it shares; "cpuCount" is
-// then absent. Nothing of the machine is told while no topology is known, and no "free", "reserved"
-// or "allocatable" where the policy is none. A device that is held and gone has "present": false.
+// exclusive. Without exclusive CPUs a container's "cpus" are those that it shares, in a pod with
+// CPUs of its own with siblings alone; "cpuCount" is then absent. "memoryNodes" without "memory"
+// are the pod's. Nothing of the machine is told while no topology is known, and no "free",
+// "reserved" or "allocatable" where the policy is none. A device that is held and gone has
+// "present": false.
 #ifndef PLIMSOLL_AGENT_MANAGERS_ALLOCATION_REPORT_H_
 #define PLIMSOLL_AGENT_MANAGERS_ALLOCATION_REPORT_H_
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "agent/device_manager/device_stock.h"
 #include "agent/managers/node_managers.h"
 #include "agent/managers/pod_grant.h"
+#include "agent/managers/pod_parts.h"
 #include "topology/maps.h"
 
 namespace plimsoll::agent {
@@ -47,9 +49,8 @@ AllocationSources SourcesOf(const NodeManagers& managers);
 
 struct ReportedPod {
   std::string pod_namespace, name, uid;
-  std::vector<std::string> containers;  // in the pod's order
+  std::vector<PodPart> containers;  // in the pod's order
   PodGrant grant;
-  std::set<std::string> init_containers = {};  // of `containers`: ordinary ones, no sidecars
 };
 
 nlohmann::json ReportAllocations(const AllocationSources& sources, const DeviceStock& devices,

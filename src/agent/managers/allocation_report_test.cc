@@ -1,6 +1,8 @@
 #include "agent/managers/allocation_report.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -31,7 +33,7 @@ ReportedPod PodWith(const std::string& name, const PodGrant& grant) {
   return {.pod_namespace = "default",
           .name = name,
           .uid = name + "-uid",
-          .containers = {"a", "b"},
+          .containers = {{.container = "a"}, {.container = "b"}},
           .grant = grant};
 }
 
@@ -124,9 +126,32 @@ TEST_F(AllocationReportTest, APodsOwnMemoryAndCpusCountOnce) {
   EXPECT_EQ(pod["cpuCount"], 3);
   EXPECT_EQ(pod["memoryNodes"], "0");
   EXPECT_EQ(pod["containers"][1]["cpus"], "1,3") << "what its sibling leaves of the pod's";
+  EXPECT_EQ(pod["containers"][1]["memoryNodes"], "0") << "the pod's";
+  EXPECT_FALSE(pod["containers"][1].contains("memory"));
   grant.containers["a"].cpus = Cpus("1-3");
   pods_ = {PodWith("web", grant)};
   EXPECT_EQ(Report()["pods"][0]["containers"][1]["cpus"], "1-3");
+}
+
+// As CreateContainer is told it (agent/pods/places.h).
+TEST_F(AllocationReportTest, ContainersOfAPodWithItsOwnShareWhatTheirSiblingsLeave) {
+  using Role = resources::ContainerRequirements::Role;
+  PodGrant grant;
+  grant.pod = {.cpus = Cpus("1-6"), .cpu_count = 6, .memory = {}};
+  grant.containers["own"] = {.cpus = Cpus("1"), .cpu_count = 1, .memory = {}};
+  grant.containers["side"] = {.cpus = Cpus("2"), .cpu_count = 1, .memory = {}};
+  grant.containers["app"] = {.cpus = Cpus("3-4"), .cpu_count = 2, .memory = {}};
+  ReportedPod pod = PodWith("web", grant);
+  pod.containers = {{"own", Role::kInit},    {"first", Role::kInit},    {"side", Role::kSidecar},
+                    {"second", Role::kInit}, {"app", Role::kContainer}, {"rest", Role::kContainer}};
+  pods_ = {pod};
+  std::map<std::string, std::string> cpus;
+  const Json report = Report();
+  for (const Json& each : report["pods"][0]["containers"]) cpus[each["name"]] = each["cpus"];
+  EXPECT_EQ(cpus["own"], "1");
+  EXPECT_EQ(cpus["first"], "1-6") << "alone";
+  EXPECT_EQ(cpus["second"], "1,3-6") << "beside the sidecar";
+  EXPECT_EQ(cpus["rest"], "1,5-6") << "the init containers have ended";
 }
 
 TEST_F(AllocationReportTest, DevicesHaveTheirHolders) {

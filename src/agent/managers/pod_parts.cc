@@ -41,6 +41,12 @@ std::vector<MemoryBlock> TakeBlocks(const PodGrant& grant, const MemoryAmounts& 
   return blocks;
 }
 
+NodeMask NodesOf(const std::vector<MemoryBlock>& blocks) {
+  NodeMask nodes;
+  for (const MemoryBlock& each : blocks) nodes = nodes | each.nodes;
+  return nodes;
+}
+
 }  // namespace
 
 absl::Status DivideCpus(const PodDemand& demand, const TakeCpus& take, PodGrant& grant) {
@@ -69,6 +75,29 @@ void DivideMemory(const PodDemand& demand, PodGrant& grant) {
     if (!container.IsOrdinaryInit()) pool = std::move(left);
   }
   DropEmpty(grant);
+}
+
+resources::CpuSet CpusInPod(const PodGrant& grant, const std::vector<PodPart>& containers,
+                            size_t index) {
+  using Role = resources::ContainerRequirements::Role;
+  const bool is_init = containers[index].role == Role::kInit;
+  resources::CpuSet left = grant.pod.cpus;
+  for (size_t i = 0; i < containers.size(); ++i) {
+    const Role role = containers[i].role;
+    if (i == index || role == Role::kInit) continue;
+    if (is_init && (role == Role::kContainer || i > index)) continue;
+    const auto sibling = grant.containers.find(containers[i].container);
+    if (sibling != grant.containers.end()) left = left.Difference(sibling->second.cpus);
+  }
+  return left.Empty() ? grant.pod.cpus : left;
+}
+
+NodeMask MemoryNodesOf(const PodGrant& grant, const std::string& container) {
+  const auto own = grant.containers.find(container);
+  if (own != grant.containers.end() && !own->second.memory.empty()) {
+    return NodesOf(own->second.memory);
+  }
+  return NodesOf(grant.pod.memory);
 }
 
 void DropEmpty(PodGrant& grant) {

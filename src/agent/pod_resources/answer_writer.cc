@@ -19,34 +19,22 @@ void AddNodes(NodeMask nodes, ::v1::TopologyInfo* out) {
   for (const uint32_t node : nodes.ToVector()) out->add_nodes()->set_id(node);
 }
 
-// The grants of the containers that run beside others: those of ordinary init containers are over.
-template <typename Use>
-void ForEachSibling(const ReportedPod& pod, const Use& use) {
-  for (const auto& [name, grant] : pod.grant.containers) {
-    if (!pod.init_containers.contains(name)) use(grant);
-  }
-}
+using Role = resources::ContainerRequirements::Role;
 
 ContainerGrant GrantOf(const ReportedPod& pod, const std::string& container) {
   const auto own = pod.grant.containers.find(container);
   return own == pod.grant.containers.end() ? ContainerGrant() : own->second;
 }
 
-CpuSet CpusOf(const ReportedPod& pod, const ContainerGrant& own) {
-  if (!own.cpus.Empty()) return own.cpus;
-  CpuSet left = pod.grant.pod.cpus;
-  ForEachSibling(pod, [&](const ContainerGrant& each) { left = left.Difference(each.cpus); });
-  return left;
-}
-
-// Of a block of the pod's own.
+// Of a block of the pod's own. What ordinary init containers had is their successors'.
 int64_t LeftBySiblings(const ReportedPod& pod, const MemoryBlock& block) {
   int64_t left = block.bytes;
-  ForEachSibling(pod, [&](const ContainerGrant& each) {
-    for (const MemoryBlock& taken : each.memory) {
+  for (const PodPart& each : pod.containers) {
+    if (each.role == Role::kInit) continue;
+    for (const MemoryBlock& taken : GrantOf(pod, each.container).memory) {
       if (taken.resource == block.resource) left -= taken.bytes;
     }
-  });
+  }
   return left;
 }
 
@@ -130,12 +118,15 @@ absl::Status AnswerWriter::AddMemoryOf(const ReportedPod& pod, const ContainerGr
   return absl::OkStatus();
 }
 
-absl::Status AnswerWriter::AddContainer(const ReportedPod& pod, const std::string& name,
+absl::Status AnswerWriter::AddContainer(const ReportedPod& pod, size_t index,
                                         ::v1::ContainerResources* out) {
+  const std::string& name = pod.containers[index].container;
   PLIMSOLL_RETURN_IF_ERROR(Take(kEntryBytes + name.size()));
   out->set_name(name);
   const ContainerGrant own = GrantOf(pod, name);
-  PLIMSOLL_RETURN_IF_ERROR(AddCpus(CpusOf(pod, own), out->mutable_cpu_ids()));
+  PLIMSOLL_RETURN_IF_ERROR(
+      AddCpus(own.cpus.Empty() ? CpusInPod(pod.grant, pod.containers, index) : own.cpus,
+              out->mutable_cpu_ids()));
   PLIMSOLL_RETURN_IF_ERROR(AddMemoryOf(pod, own, out));
   const auto claims = pod.grant.devices.find(name);
   if (claims == pod.grant.devices.end()) return absl::OkStatus();
@@ -152,9 +143,9 @@ absl::Status AnswerWriter::AddPod(const ReportedPod& pod, ::v1::PodResources* ou
   PLIMSOLL_RETURN_IF_ERROR(Take(kEntryBytes + pod.name.size() + pod.pod_namespace.size()));
   out->set_name(pod.name);
   out->set_namespace_(pod.pod_namespace);
-  for (const std::string& container : pod.containers) {
-    if (pod.init_containers.contains(container)) continue;
-    PLIMSOLL_RETURN_IF_ERROR(AddContainer(pod, container, out->add_containers()));
+  for (size_t i = 0; i < pod.containers.size(); ++i) {
+    if (pod.containers[i].role == Role::kInit) continue;
+    PLIMSOLL_RETURN_IF_ERROR(AddContainer(pod, i, out->add_containers()));
   }
   return absl::OkStatus();
 }

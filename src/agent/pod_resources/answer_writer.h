@@ -48,8 +48,7 @@ class AnswerWriter {
                          ::google::protobuf::RepeatedPtrField<::v1::ContainerMemory>* out);
   absl::Status AddCpus(const resources::CpuSet& cpus,
                        ::google::protobuf::RepeatedField<int64_t>* out);
-  absl::Status AddContainer(const ReportedPod& pod, const std::string& name,
-                            ::v1::ContainerResources* out);
+  absl::Status AddContainer(const ReportedPod& pod, size_t index, ::v1::ContainerResources* out);
   absl::Status AddMemoryOf(const ReportedPod& pod, const ContainerGrant& own,
                            ::v1::ContainerResources* out);
   // Empty: it has none, or has gone.

@@ -14,6 +14,7 @@
 namespace plimsoll::agent {
 namespace {
 
+using Role = resources::ContainerRequirements::Role;
 using ::testing::HasSubstr;
 
 constexpr char kGpu[] = "example.com/gpu";
@@ -77,7 +78,7 @@ class AnswerWriterTest : public ::testing::Test {
                             {.id = "ill", .healthy = false, .nodes = Nodes(0b1)}};
     pod_.pod_namespace = "shop";
     pod_.name = "web";
-    pod_.containers = {"main"};
+    pod_.containers = {{.container = "main"}};
   }
   std::string Written() {
     ::v1::PodResources message;
@@ -103,12 +104,12 @@ class AnswerWriterTest : public ::testing::Test {
 };
 
 TEST_F(AnswerWriterTest, APodThatWasGivenNothingHasContainersAlone) {
-  pod_.containers = {"one", "two"};
+  pod_.containers = {{.container = "one"}, {.container = "two"}};
   EXPECT_EQ(Written(), "one:\ntwo:");
 }
 
 TEST_F(AnswerWriterTest, ExclusiveCpusAndMemoryAreTheContainers) {
-  pod_.containers = {"main", "shares"};
+  pod_.containers = {{.container = "main"}, {.container = "shares"}};
   ContainerGrant& grant = pod_.grant.containers["main"] = GrantOfCpus("2-3,7");
   grant.memory = {BlockOf("hugepages-2Mi", 0b10, 4 << 20), BlockOf("memory", 0b11, kGi)};
   EXPECT_EQ(Written(),
@@ -128,8 +129,7 @@ TEST_F(AnswerWriterTest, ADeviceThatHasGoneIsToldWithoutNodes) {
 }
 
 TEST_F(AnswerWriterTest, OrdinaryInitContainersAreLeftOutAndSidecarsAreNot) {
-  pod_.containers = {"prepare", "sidecar", "main"};
-  pod_.init_containers = {"prepare"};
+  pod_.containers = {{"prepare", Role::kInit}, {"sidecar", Role::kSidecar}, {.container = "main"}};
   pod_.grant.containers["prepare"] = GrantOfCpus("4");
   pod_.grant.containers["sidecar"] = GrantOfCpus("5");
   pod_.grant.devices["prepare"][kGpu] = {"c"};
@@ -138,8 +138,10 @@ TEST_F(AnswerWriterTest, OrdinaryInitContainersAreLeftOutAndSidecarsAreNot) {
 
 // As kubelet's managers keep it (cm/cpumanager, cm/memorymanager: the pod's shared pool).
 TEST_F(AnswerWriterTest, ContainersOfAPodWithItsOwnShareWhatSiblingsLeave) {
-  pod_.containers = {"prepare", "own", "shares", "too"};
-  pod_.init_containers = {"prepare"};
+  pod_.containers = {{"prepare", Role::kInit},
+                     {.container = "own"},
+                     {.container = "shares"},
+                     {.container = "too"}};
   pod_.grant.pod = GrantOfCpus("2-5");
   pod_.grant.pod.memory = {BlockOf("memory", 0b1, 8 * kGi)};
   pod_.grant.containers["prepare"] = GrantOfCpus("4-5");
@@ -150,7 +152,8 @@ TEST_F(AnswerWriterTest, ContainersOfAPodWithItsOwnShareWhatSiblingsLeave) {
                                     "@0\ntoo: cpus 4,5 memory memory=", 5 * kGi, "@0"));
   own.cpus = CpusOfText("2-5");
   own.memory = pod_.grant.pod.memory;
-  EXPECT_THAT(Written(), HasSubstr("\nshares:\ntoo:")) << "nothing is left";
+  EXPECT_THAT(Written(), HasSubstr("\nshares: cpus 2,3,4,5\ntoo: cpus 2,3,4,5"))
+      << "nothing is left: they run on all of the pod's";
 }
 
 TEST_F(AnswerWriterTest, AllocatableIsAllThatPodsMayHaveForThemselves) {

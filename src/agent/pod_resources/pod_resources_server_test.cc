@@ -51,8 +51,11 @@ class HandClock : public Clock {
 class FakeSource : public PodResourcesSource {
  public:
   FakeSource() {
-    ReportedPod web{
-        .pod_namespace = "shop", .name = "web", .uid = "u1", .containers = {"main"}, .grant = {}};
+    ReportedPod web{.pod_namespace = "shop",
+                    .name = "web",
+                    .uid = "u1",
+                    .containers = {{.container = "main"}},
+                    .grant = {}};
     web.grant.containers["main"].cpus = CpusOfText("2");
     web.grant.devices["main"]["example.com/gpu"] = {"a"};
     pods_ = {web};

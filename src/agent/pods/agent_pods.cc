@@ -53,6 +53,37 @@ absl::StatusOr<PodTable::Worker> WorkerOf(const PodHost& host, const PodRecord& 
   return std::make_shared<PodWorker>(host, record, std::move(manifest));
 }
 
+absl::Status NotJudged(const PodKey& key) {
+  return absl::UnavailableError(absl::StrCat(
+      PodName(key), " can't be taken yet: not all pods of before have been looked at"));
+}
+
+// The errors of PodHost::check_classes. `all_known`: all pods of before have been looked at.
+absl::Status CheckClasses(const PodHost& host, const PodKey& key, const pod::Manifest& pod,
+                          const std::vector<const pod::Manifest*>& others, bool all_known) {
+  if (!host.check_classes) return absl::OkStatus();
+  const absl::Status beside = host.check_classes(nullptr, pod, others);
+  if (beside.ok() || all_known) return beside;
+  // A pod of before may have ended, and leave its class.
+  const absl::Status alone = host.check_classes(nullptr, pod, {});
+  return alone.ok() ? NotJudged(key) : alone;
+}
+
+// The verdict that no other pod changes: the node lacks a class, or is too small. nullopt: there is
+// none, or it is of devices, which come with their plugins.
+absl::StatusOr<std::optional<PodVerdict>> VerdictAlone(const PodHost& host,
+                                                       const AgentPods::Admit& admit,
+                                                       const pod::Manifest& pod) {
+  PodGrant grant;
+  GrantLedger ledger(host.places->managers(), DeviceStock(), /*prefer=*/nullptr, {});
+  std::optional<PodVerdict> verdict = ledger.Claim(pod, grant);
+  if (!verdict) {
+    PLIMSOLL_ASSIGN_OR_RETURN(verdict, admit(pod, {}));
+  }
+  if (verdict && absl::StrContains(verdict->reason, '/')) return std::nullopt;
+  return verdict;
+}
+
 // FAILED_PRECONDITION: a file has the pod, or it is being deleted.
 absl::Status CheckAppliable(const PodRecord& record) {
   if (!record.file.empty()) {
@@ -158,7 +189,7 @@ absl::StatusOr<AgentPods::Present> AgentPods::PresentNow(Preferences& preference
       .others = {}};
   for (const auto& [key, aside] : unreadable_) present.ledger.Hold(aside.record.grant);
   for (const PodTable::Worker& each : all) {
-    present.all_known = present.all_known && each->has_looked();
+    present.all_known = present.all_known && each->is_known();
     if (!each->is_active()) continue;
     present.kept.push_back(each->manifest());
     present.others.push_back(present.kept.back().get());
@@ -176,9 +207,8 @@ absl::StatusOr<PodRecord> AgentPods::RecordOf(const PodKey& key, const WantedPod
   record.object = wanted.object;
   record.created = host_.clock.Now();
   record.grace_s = wanted.manifest.grace_period_s;
-  if (host_.check_classes) {
-    PLIMSOLL_RETURN_IF_ERROR(host_.check_classes(nullptr, wanted.manifest, present.others));
-  }
+  PLIMSOLL_RETURN_IF_ERROR(
+      CheckClasses(host_, key, wanted.manifest, present.others, present.all_known));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<PodVerdict> no_room,
                             admit_(wanted.manifest, present.others));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<PodGrant> wish,
@@ -187,8 +217,8 @@ absl::StatusOr<PodRecord> AgentPods::RecordOf(const PodKey& key, const WantedPod
   record.verdict = present.ledger.Claim(wanted.manifest, record.grant, wish ? &*wish : nullptr);
   if (!record.verdict) record.verdict = no_room;
   if (record.verdict && !present.all_known) {
-    return absl::UnavailableError(absl::StrCat(
-        PodName(key), " can't be taken yet: not all pods of before have been looked at"));
+    PLIMSOLL_ASSIGN_OR_RETURN(record.verdict, VerdictAlone(host_, admit_, wanted.manifest));
+    if (!record.verdict) return NotJudged(key);
   }
   if (record.verdict) {
     record.grant = {};
@@ -250,7 +280,7 @@ void AgentPods::Begin(PodRecord record, const pod::Manifest& manifest) {
     situation.devices = host_.device_manager->Stock();
   }
   host_.board.Put(record.key, PodObject(situation, host_.node, {}, record.created));
-  table_.Add(std::make_shared<PodWorker>(host_, std::move(record), manifest));
+  table_.Add(std::make_shared<PodWorker>(host_, std::move(record), manifest, PodOrigin::kNew));
 }
 
 absl::Status AgentPods::ApplyAll(const std::map<PodKey, WantedPod>& wanted,

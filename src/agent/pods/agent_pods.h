@@ -135,7 +135,7 @@ class AgentPods : public PodService {
   // All that new pods come beside.
   struct Present {
     GrantLedger ledger;
-    bool all_known = true;  // all have been looked at
+    bool all_known = true;  // those of before have been looked at
     std::vector<std::shared_ptr<const pod::Manifest>> kept;
     std::vector<const pod::Manifest*> others;  // of `kept`, and the new ones
   };
@@ -143,7 +143,8 @@ class AgentPods : public PodService {
   absl::StatusOr<Present> PresentNow(Preferences& preferences)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The record of a new pod, with its grant or the verdict of its rejection, beside `present`, of
-  // which it is part from then on.
+  // which it is part from then on. UNAVAILABLE: the verdict may be another once the pods of before
+  // have been looked at.
   absl::StatusOr<PodRecord> RecordOf(const PodKey& key, const WantedPod& wanted, Present& present)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Puts new pods on record and starts them. All or none. UNAVAILABLE: plugins have to be asked.

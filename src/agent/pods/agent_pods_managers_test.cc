@@ -17,6 +17,7 @@
 namespace plimsoll::agent {
 namespace {
 
+using Role = resources::ContainerRequirements::Role;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -41,16 +42,7 @@ class AgentPodsManagersTest : public AgentPodsTest {
     return Named(name, absl::StrCat("limits: {cpu: ", cpus, ", memory: 64Mi}"), spec);
   }
   static std::string BestEffort(const std::string& name) { return Named(name, ""); }
-  // Before, a pod that doesn't fit is not judged.
-  bool AwaitLooks() {
-    return WaitUntil([&] {
-      const auto workers = pods_->Workers();
-      return std::all_of(workers.begin(), workers.end(),
-                         [](const auto& each) { return each->has_looked(); });
-    });
-  }
   void Take(const std::string& manifest) {
-    ASSERT_TRUE(AwaitLooks());
     const auto applied = pods_->Apply(manifest, "test");
     ASSERT_TRUE(applied.ok()) << applied.status();
   }
@@ -303,7 +295,7 @@ TEST_F(AgentPodsManagersTest, AnUnreadablePodHoldsWhatItHad) {
   Start();
   const auto own = HolderOf(*pods_, {"default", "own"});
   ASSERT_TRUE(own.ok()) << own.status();
-  EXPECT_THAT(own->containers, ElementsAre("own"));
+  EXPECT_THAT(own->containers, ElementsAre(PodPart{.container = "own"}));
   EXPECT_EQ(own->grant.ExclusiveCpus().ToString(), "1-2");
   ASSERT_EQ(Holders(*pods_).size(), 1u);
   const nlohmann::json told = pods_->Allocations();
@@ -427,8 +419,9 @@ TEST_F(AgentPodsManagersTest, HoldersTellOrdinaryInitContainersApart) {
       "[{name: main, image: busybox}]}}");
   const auto web = HolderOf(*pods_, {"default", "web"});
   ASSERT_TRUE(web.ok()) << web.status();
-  EXPECT_THAT(web->containers, ElementsAre("first", "beside", "main"));
-  EXPECT_THAT(web->init_containers, ElementsAre("first"));
+  EXPECT_THAT(web->containers,
+              ElementsAre(PodPart{"first", Role::kInit}, PodPart{"beside", Role::kSidecar},
+                          PodPart{"main", Role::kContainer}));
 }
 
 TEST_F(AgentPodsManagersTest, RunningContainersFollowTheNodesAmounts) {

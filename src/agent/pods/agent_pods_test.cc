@@ -364,6 +364,67 @@ TEST_F(AgentPodsTest, PodsOfOneApplyAreJudgedTogether) {
   EXPECT_EQ(ClassOf("b"), "gold");
 }
 
+// The node has room for one pod, and not for "huge".
+std::optional<PodVerdict> OneFits(const pod::Manifest& pod,
+                                  const std::vector<const pod::Manifest*>& others) {
+  if (pod.name == "huge") return PodVerdict{"OutOfcpu", "larger than the node"};
+  if (pod.name == "plugged") return PodVerdict{"OutOfexample.com/gpu", "no plugin yet"};
+  return others.empty() ? std::nullopt : std::optional(PodVerdict{"OutOfpods", "no room"});
+}
+
+// A pod that was taken a moment ago is no pod of before.
+TEST_F(AgentPodsTest, APodThatDoesNotFitBesideANewOneHasItsVerdictAtOnce) {
+  adapt_ = [](AgentPods::Options& options) { options.admit = OneFits; };
+  cri_.script().Hold("ListPodSandbox");
+  Start();
+  Apply("first");
+  Apply("second");
+  EXPECT_EQ((*pods_->Get({"default", "second"}))["status"]["reason"], "OutOfpods");
+  EXPECT_EQ(Phase("second"), "Failed");
+  cri_.script().Release("ListPodSandbox");
+  EXPECT_TRUE(AwaitPhase("first", "Running"));
+}
+
+TEST_F(AgentPodsTest, AVerdictThatNoOtherPodChangesWaitsForNone) {
+  Start();
+  Apply("web");
+  ASSERT_TRUE(AwaitPhase("web", "Running"));
+  adapt_ = [](AgentPods::Options& options) { options.admit = OneFits; };
+  cri_.script().Hold("ListPodSandbox");
+  Restart();
+  for (const char* name : {"second", "plugged"}) {
+    const absl::Status waits = pods_->Apply(OnePod(name), "test").status();
+    EXPECT_TRUE(absl::IsUnavailable(waits)) << waits;
+    EXPECT_THAT(std::string(waits.message()), HasSubstr("not all pods of before"));
+  }
+  Apply("huge");
+  EXPECT_EQ((*pods_->Get({"default", "huge"}))["status"]["reason"], "OutOfcpu");
+  cri_.script().Release("ListPodSandbox");
+  ASSERT_TRUE(AwaitPhase("web", "Running"));
+  Apply("second");
+  EXPECT_EQ(Phase("second"), "Failed");
+}
+
+TEST_F(AgentPodsTest, AQuotaIsNotExceededByPodsThatMayHaveEnded) {
+  Start();
+  Apply("web");
+  ASSERT_TRUE(AwaitPhase("web", "Running"));
+  adapt_ = [](AgentPods::Options& options) {
+    options.host.check_classes = [](const pod::Manifest*, const pod::Manifest& pod,
+                                    const std::vector<const pod::Manifest*>& others) {
+      const bool is_over = pod.name == "never" || !others.empty();
+      return is_over ? absl::PermissionDeniedError("exceeded quota") : absl::OkStatus();
+    };
+  };
+  cri_.script().Hold("ListPodSandbox");
+  Restart();
+  EXPECT_TRUE(absl::IsUnavailable(pods_->Apply(OnePod("second"), "test").status()));
+  EXPECT_TRUE(absl::IsPermissionDenied(pods_->Apply(OnePod("never"), "test").status()));
+  cri_.script().Release("ListPodSandbox");
+  ASSERT_TRUE(AwaitPhase("web", "Running"));
+  EXPECT_TRUE(absl::IsPermissionDenied(pods_->Apply(OnePod("second"), "test").status()));
+}
+
 TEST_F(AgentPodsTest, WithTheGateOffAResizeThatWaitsGoesOnWaiting) {
   PutWaiting("web");
   adapt_ = [](AgentPods::Options& options) { options.host.resizes_pods = false; };

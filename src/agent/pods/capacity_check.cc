@@ -88,7 +88,7 @@ CapacityCheck::Outcome CapacityCheck::Look(const std::vector<PodTable::Worker>& 
   std::vector<std::shared_ptr<const pod::Manifest>> kept;  // alive for `active`
   std::vector<ActivePod> active;
   for (const PodTable::Worker& each : pods) {
-    if (!each->has_looked()) return outcome;
+    if (!each->is_known()) return outcome;
     bool is_deleted = false;
     absl::Time created;
     each->Read([&](const PodRecord& record) {

@@ -47,9 +47,9 @@ class CapacityCheck {
     std::vector<std::string> evicted;  // uids of the pods that are evicted now
     absl::Status status;               // the first error: a pod could not be put on record
   };
-  // Does nothing while a pod has not been looked at, or the node has no resources yet: call it
-  // again later. After an error the other pods are evicted all the same, and the next call tries
-  // again.
+  // Does nothing while a pod of before has not been looked at, or the node has no resources yet:
+  // call it again later. After an error the other pods are evicted all the same, and the next call
+  // tries again.
   Outcome Look(const std::vector<PodTable::Worker>& pods,
                const resources::ResourceList& allocatable);
 

@@ -54,6 +54,12 @@ class FakeCri : public ::runtime::v1::RuntimeService::Service,
     for (const auto& [id, sandbox] : sandboxes_) ids.push_back(id);
     return ids;
   }
+  // Empty: there is no such sandbox.
+  ::runtime::v1::PodSandboxConfig ConfigOf(const std::string& sandbox) {
+    const absl::MutexLock lock(&mutex_);
+    const auto found = sandboxes_.find(sandbox);
+    return found == sandboxes_.end() ? ::runtime::v1::PodSandboxConfig() : found->second.config;
+  }
   // Names of running containers, sorted.
   std::vector<std::string> Running() {
     const absl::MutexLock lock(&mutex_);

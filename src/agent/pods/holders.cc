@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/pods/agent_pods.h"
-#include "resources/requirements.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -22,10 +21,7 @@ ReportedPod Reported(const PodWorker& worker) {
                   .grant = holds ? std::move(record.grant) : PodGrant()};
   const std::shared_ptr<const pod::Manifest> manifest = worker.manifest();
   for (const auto& container : manifest->containers) {
-    pod.containers.push_back(container.name);
-    if (container.role == resources::ContainerRequirements::Role::kInit) {
-      pod.init_containers.insert(container.name);
-    }
+    pod.containers.push_back({container.name, container.role});
   }
   return pod;
 }
@@ -35,11 +31,13 @@ ReportedPod Reported(const PodRecord& record) {
   std::set<std::string> containers;
   for (const auto& [name, grant] : record.grant.containers) containers.insert(name);
   for (const auto& [name, claims] : record.grant.devices) containers.insert(name);
-  return {.pod_namespace = record.key.pod_namespace,
-          .name = record.key.name,
-          .uid = record.uid,
-          .containers = {containers.begin(), containers.end()},
-          .grant = record.grant};
+  ReportedPod pod{.pod_namespace = record.key.pod_namespace,
+                  .name = record.key.name,
+                  .uid = record.uid,
+                  .containers = {},
+                  .grant = record.grant};
+  for (const std::string& name : containers) pod.containers.push_back({.container = name});
+  return pod;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "agent/pods/living_context.h"
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "agent/pods/place_book.h"
@@ -13,6 +14,9 @@ namespace {
 
 // Kubernetes' SystemCriticalPriority; the API server gives it by these classes.
 constexpr int64_t kSystemCritical = 2'000'000'000;
+
+// Its runtime_name in the CRI.
+constexpr char kPlimsolld[] = "plimsoll";
 
 bool HasSystemPriority(const nlohmann::json& spec) {
   if (!spec.is_object()) return false;
@@ -40,6 +44,13 @@ absl::StatusOr<NodeAmounts> AmountsOf(const PodHost& host) {
     PLIMSOLL_ASSIGN_OR_RETURN(amounts.memory_capacity_bytes, pod::MemoryCapacityBytes(host.root));
   }
   return amounts;
+}
+
+pod::SandboxLimits SandboxLimitsOf(const PodHost& host) {
+  if (host.make_group) return pod::SandboxLimits::kSums;
+  const std::string runtime = host.node.runtime ? host.node.runtime() : "";
+  return runtime.empty() || runtime == kPlimsolld ? pod::SandboxLimits::kBounds
+                                                  : pod::SandboxLimits::kSums;
 }
 
 absl::Status AddLiving(const PodHost& host, const PodRecord& record, const pod::Manifest& pod,

@@ -56,6 +56,7 @@ ResizeView PodResizer::ViewOf(const ObservedPod& observed) const {
 absl::StatusOr<cri::LinuxContainerResources> PodResizer::WholeOf(const pod::Manifest& pod) const {
   pod::PodContext context;
   PLIMSOLL_RETURN_IF_ERROR(AddLiving(host_, record_, pod, context));
+  context.sandbox_limits = SandboxLimitsOf(host_);
   return pod::GroupToCri(pod, context);
 }
 

@@ -189,6 +189,15 @@ TEST_F(PodResizerTest, ThePodIsAnnouncedBeforeEachChangeOfItsGroup) {
   EXPECT_EQ(all.containers(1).kubernetes_resources().limits().at("cpu").string(), "1");
 }
 
+// As at RunPodSandbox, so that a runtime can size a virtual machine by it.
+TEST_F(PodResizerTest, TheSumOfLimitsIsTold) {
+  host_.make_group = [](const PodRecord&, const pod::Manifest&) { return std::string("/group"); };
+  ASSERT_TRUE(Go(PodWith("1", "2"), PodWith("1500m", "2")).ok());
+  EXPECT_EQ(runtime_.pod().resources().cpu_quota(), 350'000);
+  EXPECT_EQ(runtime_.pod().resources().cpu_period(), 100'000);
+  EXPECT_EQ(runtime_.pod().resources().cpu_shares(), 3584);
+}
+
 TEST_F(PodResizerTest, BothSpellingsOfLimitsAreTheSame) {
   Report(0, 1);
   Report(1, 1);

@@ -121,6 +121,7 @@ absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
   if (host_.pod_class_types) context_.pod_class_types = host_.pod_class_types();
   PLIMSOLL_RETURN_IF_ERROR(pod::DescribeNode(host_.root, context_));
   context_.node_name = host_.node.name;
+  context_.sandbox_limits = SandboxLimitsOf(host_);
   PLIMSOLL_RETURN_IF_ERROR(AddLiving(host_, record, pod_, context_));
   if (host_.device_manager != nullptr) {
     const DeviceStock stock = host_.device_manager->Stock();

@@ -9,8 +9,13 @@
 
 namespace plimsoll::agent {
 
-PodState::PodState(PodStore& store, PodRecord record, std::shared_ptr<const pod::Manifest> manifest)
-    : store_(store), uid_(record.uid), record_(std::move(record)), manifest_(std::move(manifest)) {}
+PodState::PodState(PodStore& store, PodRecord record, std::shared_ptr<const pod::Manifest> manifest,
+                   PodOrigin origin)
+    : store_(store),
+      uid_(record.uid),
+      record_(std::move(record)),
+      manifest_(std::move(manifest)),
+      seen_(origin == PodOrigin::kNew ? Seen::kNew : Seen::kNever) {}
 
 PodRecord PodState::record() const {
   const absl::MutexLock lock(&mutex_);
@@ -44,7 +49,12 @@ bool PodState::is_active() const {
 
 bool PodState::has_looked() const {
   const absl::MutexLock lock(&mutex_);
-  return has_looked_;
+  return seen_ == Seen::kByAStep;
+}
+
+bool PodState::is_known() const {
+  const absl::MutexLock lock(&mutex_);
+  return seen_ != Seen::kNever;
 }
 
 bool PodState::holds_grant() const {
@@ -58,7 +68,7 @@ bool PodState::HasEnded() const {
 
 bool PodState::HoldsGrant() const {
   if (record_.grant.Empty()) return false;
-  return !has_looked_ || !HasEnded() || may_have_started_ || observed_.AnyRunning();
+  return seen_ != Seen::kByAStep || !HasEnded() || may_have_started_ || observed_.AnyRunning();
 }
 
 absl::Status PodState::Change(absl::FunctionRef<void(PodRecord&)> change,
@@ -173,7 +183,7 @@ bool PodState::EndStep(ObservedPod observed, bool has_ended) {
   const bool ends = has_ended && !has_ended_;
   observed_ = std::move(observed);
   has_ended_ = has_ended;
-  has_looked_ = true;
+  seen_ = Seen::kByAStep;
   may_have_started_ = false;
   return ends || (held && !HoldsGrant());
 }

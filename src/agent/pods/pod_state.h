@@ -33,12 +33,18 @@ struct SpecChange {
   std::optional<PodVerdict> pending;  // why it is null
 };
 
+enum class PodOrigin {
+  kRecord,  // an agent of before put it on record: it may have ended since
+  kNew,     // it was put on record just now: the runtime has nothing of it
+};
+
 // The only writer of the pod's row: a change is on the disk before any thread sees it, and one that
 // fails leaves everything as it was. Changes of a pod that has gone are NOT_FOUND. Thread-safe.
 class PodState {
  public:
   // `store` outlives this. `manifest` is that of record.Allocated().
-  PodState(PodStore& store, PodRecord record, std::shared_ptr<const pod::Manifest> manifest);
+  PodState(PodStore& store, PodRecord record, std::shared_ptr<const pod::Manifest> manifest,
+           PodOrigin origin = PodOrigin::kRecord);
   PodState(const PodState&) = delete;
   PodState& operator=(const PodState&) = delete;
 
@@ -53,8 +59,10 @@ class PodState {
   ObservedPod observed() const;
   // The pod counts in the node's use: it has not ended.
   bool is_active() const;
-  // A step has seen the runtime's pod, so that is_active tells the truth.
+  // A step has seen the runtime's pod.
   bool has_looked() const;
+  // is_active tells the truth: the pod is new, or a step has looked.
+  bool is_known() const;
   // Its CPUs, memory and devices are not free: a container of it may still use them.
   bool holds_grant() const;
 
@@ -118,7 +126,8 @@ class PodState {
   std::shared_ptr<const pod::Manifest> manifest_ ABSL_GUARDED_BY(mutex_);  // of Allocated()
   ObservedPod observed_ ABSL_GUARDED_BY(mutex_);
   bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;  // in the runtime, as of the last step
-  bool has_looked_ ABSL_GUARDED_BY(mutex_) = false;
+  enum class Seen { kNever, kNew, kByAStep };
+  Seen seen_ ABSL_GUARDED_BY(mutex_);
   bool is_gone_ ABSL_GUARDED_BY(mutex_) = false;
   bool has_device_news_ ABSL_GUARDED_BY(mutex_) = false;
   // A step began before the pod's end, and has not yet told of the containers that it started.

@@ -54,7 +54,8 @@ DeviceStock StockFor(const PodHost& host, const PodRecord& record) {
 
 }  // namespace
 
-PodWorker::PodWorker(const PodHost& host, PodRecord record, pod::Manifest manifest)
+PodWorker::PodWorker(const PodHost& host, PodRecord record, pod::Manifest manifest,
+                     PodOrigin origin)
     : host_(host),
       key_(record.key),
       uid_(record.uid),
@@ -71,7 +72,7 @@ PodWorker::PodWorker(const PodHost& host, PodRecord record, pod::Manifest manife
       memory_{.begun = std::make_shared<const pod::Manifest>(manifest_),
               .restarts = Restarts(host.clock, host.events),
               .group = GroupKeeper(record.grant)},
-      state_(host.store, std::move(record), memory_.begun) {}
+      state_(host.store, std::move(record), memory_.begun, origin) {}
 
 absl::Status PodWorker::PutGrants(PodStore& store, const std::vector<Regrant>& regrants) {
   std::vector<PodState::Regrant> all;

@@ -39,7 +39,8 @@ namespace plimsoll::agent {
 class PodWorker {
  public:
   // `host` outlives this.
-  PodWorker(const PodHost& host, PodRecord record, pod::Manifest manifest);
+  PodWorker(const PodHost& host, PodRecord record, pod::Manifest manifest,
+            PodOrigin origin = PodOrigin::kRecord);
   PodWorker(const PodWorker&) = delete;
   PodWorker& operator=(const PodWorker&) = delete;
 
@@ -68,6 +69,7 @@ class PodWorker {
   std::shared_ptr<const pod::Manifest> manifest() const { return state_.manifest(); }
   bool is_active() const { return state_.is_active(); }
   bool has_looked() const { return state_.has_looked(); }
+  bool is_known() const { return state_.is_known(); }
   ObservedPod observed() const { return state_.observed(); }
   bool holds_grant() const { return state_.holds_grant(); }
   absl::Status ReleaseGrant() { return state_.ReleaseGrant(); }

@@ -182,6 +182,32 @@ TEST_F(PodWorkerTest, AShorterDeletionOvertakesTheStopUnderWay) {
   EXPECT_THAT(cri_.script().Changes(), Contains("StopContainer c2 in 1 s"));
 }
 
+TEST_F(PodWorkerTest, TheRuntimeIsToldTheSumOfLimits) {
+  host_.make_group = [](const PodRecord&, const pod::Manifest&) { return std::string("/group"); };
+  Begin(OnePod("web", "initContainers: [{name: side, image: i, restartPolicy: Always}], ",
+               "resources: {limits: {cpu: 500m, memory: 64Mi}}, "));
+  worker_->Step();
+  ASSERT_EQ(cri_.SandboxIds().size(), 1u);
+  const auto config = cri_.ConfigOf(cri_.SandboxIds()[0]).linux();
+  EXPECT_EQ(config.cgroup_parent(), "/group");
+  EXPECT_EQ(config.resources().cpu_quota(), 50'000);
+  EXPECT_EQ(config.resources().memory_limit_in_bytes(), 64 << 20);
+}
+
+// plimsolld makes the group, and would hold the sidecar to the other's limits.
+TEST_F(PodWorkerTest, APodsGroupOfPlimsolldHasNoLimitThatLeavesOutAContainer) {
+  for (const char* runtime : {"plimsoll", "other"}) {
+    host_.node.runtime = [runtime] { return runtime; };
+    const std::string manifest =
+        OnePod(runtime, "initContainers: [{name: side, image: i, restartPolicy: Always}], ",
+               "resources: {limits: {memory: 64Mi}}, ");
+    WorkerOf(Record(runtime, manifest), manifest)->Step();
+    const auto config = cri_.ConfigOf(cri_.SandboxIds().back()).linux();
+    EXPECT_EQ(config.resources().memory_limit_in_bytes(),
+              runtime == std::string("plimsoll") ? 0 : 64 << 20);
+  }
+}
+
 TEST_F(PodWorkerTest, AnEndedPodsGroupGoesOnceNothingRuns) {
   int removals = 0;
   absl::Status answer = absl::FailedPreconditionError("process 7 is in the group");

@@ -1,5 +1,7 @@
 #include "agent/pods/resize_plan.h"
 
+#include <unistd.h>
+
 #include <limits>
 #include <optional>
 
@@ -16,7 +18,6 @@ using resources::Requirements;
 using resources::ResourceList;
 using Role = resources::ContainerRequirements::Role;
 
-constexpr int64_t kPageBytes = 4096;
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 
 // The difference of one resource between what a run has and what it shall have.
@@ -45,9 +46,9 @@ uint64_t RateOf(std::optional<int64_t> quota_us, int64_t period_us) {
   return static_cast<uint64_t>(absl::int128(*quota_us) * 100'000 / period);
 }
 
-// The kernel rounds to pages.
-uint64_t InPages(uint64_t bytes) {
-  return bytes >= uint64_t{1} << 62 ? kNoLimit : bytes / kPageBytes;
+uint64_t AsHeld(uint64_t bytes) {
+  if (bytes >= uint64_t{1} << 62) return kNoLimit;
+  return static_cast<uint64_t>(HeldBytes(static_cast<int64_t>(bytes)));
 }
 
 std::optional<resources::Quantity> WrittenIn(const ResourceList& list, const std::string& name) {
@@ -83,8 +84,8 @@ Lacks ReportedLacks(const ReportedResources& has, const ResizeView& view, size_t
       RateOf(settings.cpu_quota_us, static_cast<int64_t>(settings.cpu_period_us.value_or(0))));
   lacks.cpu.any |= settings.cpu_shares && has.cpu_shares > 0 &&
                    !HoldsShares(has.cpu_shares, *settings.cpu_shares, view.keeps_shares);
-  lacks.memory = LackOf(InPages(LimitOf(has.memory_limit_bytes)),
-                        InPages(LimitOf(settings.memory_limit_bytes)));
+  lacks.memory =
+      LackOf(AsHeld(LimitOf(has.memory_limit_bytes)), AsHeld(LimitOf(settings.memory_limit_bytes)));
   if (!view.writes || !has.written) return lacks;
   const Requirements wants = resources::WithDefaults(container.resources);
   lacks.cpu.any |= DiffersIn("cpu", *has.written, wants);
@@ -148,6 +149,11 @@ std::vector<LackingRun> LackingRuns(const ResizeView& view) {
 }
 
 }  // namespace
+
+int64_t HeldBytes(int64_t bytes) {
+  static const int64_t page = sysconf(_SC_PAGESIZE);
+  return bytes - bytes % page;
+}
 
 std::vector<ResizeStep> PlanResize(const ResizeView& view) {
   using Kind = ResizeStep::Kind;

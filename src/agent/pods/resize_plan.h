@@ -14,6 +14,9 @@
 
 namespace plimsoll::agent {
 
+// What the kernel holds of a memory limit: whole pages (mm/page_counter.c, page_counter_memparse).
+int64_t HeldBytes(int64_t bytes);
+
 struct ResizeStep {
   enum class Kind {
     kAnnounce,   // UpdatePodSandboxResources: an error here leaves everything as it was

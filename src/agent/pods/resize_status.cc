@@ -3,8 +3,10 @@
 #include <optional>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "agent/pods/resize_plan.h"
 #include "resources/requirements.h"
 #include "resources/shares.h"
 
@@ -28,58 +30,67 @@ Json AmountsJson(const ResourceList& list) {
   return amounts;
 }
 
-// The amount as it was written, if that is the one in force; else what is. kubelet's least limit of
-// CPU stands for all smaller ones.
+// The amount as it was written if `is_same` holds for it, which tells that the one in force is the
+// nearest that the kernel can hold; else the one in force.
 void Set(ResourceList& list, const std::string& name, const Quantity& in_force,
-         const ResourceList& written) {
+         const ResourceList& written, absl::FunctionRef<bool(const Quantity&)> is_same) {
   const auto it = written.find(name);
-  const bool is_least = it != written.end() && name == "cpu" && it->second.Sign() > 0 &&
-                        in_force <= LeastCpuLimit() && it->second <= LeastCpuLimit();
-  list[name] = it != written.end() && (it->second == in_force || is_least) ? it->second : in_force;
+  const bool is_written = it != written.end() && (it->second == in_force || is_same(it->second));
+  list[name] = is_written ? it->second : in_force;
 }
 
-// One cpu.weight stands for several requests: the written one if it is among them.
+// kubelet's least limit of CPU stands for all smaller ones.
+void SetCpuLimit(const ReportedResources& reported, const ResourceList& written,
+                 ResourceList& list) {
+  const auto period = static_cast<uint64_t>(
+      reported.cpu_period_us > 0 ? reported.cpu_period_us : int64_t{resources::kDefaultPeriodUs});
+  const Quantity in_force =
+      Quantity::FromMilli(resources::QuotaToMilliCpu(reported.cpu_quota_us, period));
+  Set(list, "cpu", in_force, written, [&](const Quantity& limit) {
+    if (limit.Sign() <= 0) return false;
+    return resources::MilliCpuToQuota(limit.MilliValue(), period) == reported.cpu_quota_us ||
+           (in_force <= LeastCpuLimit() && limit <= LeastCpuLimit());
+  });
+}
+
+void SetMemoryLimit(int64_t bytes, const ResourceList& written, ResourceList& list) {
+  Set(list, "memory", Quantity::FromInt(bytes, Quantity::Format::kBinarySi), written,
+      [&](const Quantity& limit) { return HeldBytes(limit.Value()) == bytes; });
+}
+
+// One cpu.weight stands for several requests: the written one if it is among them, or if the
+// runtime tells no shares.
 void SetCpuRequest(int64_t shares, const ResourceList& written, ResourceList& list) {
   const auto reported = static_cast<uint64_t>(shares);
   const auto it = written.find("cpu");
-  // The least shares are those of a container without a request as well as of the smallest ones.
-  if (shares <= static_cast<int64_t>(resources::kMinShares)) {
-    if (shares > 0 && it != written.end() &&
-        resources::MilliCpuToShares(it->second.MilliValue()) == resources::kMinShares) {
-      list["cpu"] = it->second;
-    }
-    return;
-  }
   if (it != written.end() &&
-      resources::AreOneWeight(resources::MilliCpuToShares(it->second.MilliValue()), reported)) {
+      (shares <= 0 ||
+       resources::AreOneWeight(resources::MilliCpuToShares(it->second.MilliValue()), reported))) {
     list["cpu"] = it->second;
     return;
   }
+  // The least shares are those of a container without a request, too.
+  if (shares <= static_cast<int64_t>(resources::kMinShares)) return;
   list["cpu"] = Quantity::FromMilli(resources::SharesToMilliCpu(reported));
 }
 
-// The resources in force. `hint` has the spelling of amounts, and no amount comes from it alone.
-Requirements InForce(const ReportedResources& reported, const Requirements& hint,
+// The resources in force. `given`, which the node has given, has the spelling of amounts.
+Requirements InForce(const ReportedResources& reported, const Requirements& given,
                      bool has_exclusive_cpus) {
-  // What no control file holds, such as a request of memory, is the runtime's word.
-  Requirements in_force = reported.written.value_or(Requirements());
+  // What no control file holds, such as a request of memory, is the runtime's word. A runtime that
+  // tells none, such as containerd, has the amounts that were given, as kubelet takes it.
+  Requirements in_force = reported.written.value_or(given);
   for (const char* name : {"cpu", "memory"}) in_force.limits.erase(name);
   in_force.requests.erase("cpu");
-  SetCpuRequest(reported.cpu_shares, hint.requests, in_force.requests);
-  if (reported.cpu_quota_us > 0) {
-    const auto period = static_cast<uint64_t>(
-        reported.cpu_period_us > 0 ? reported.cpu_period_us : int64_t{resources::kDefaultPeriodUs});
-    Set(in_force.limits, "cpu",
-        Quantity::FromMilli(resources::QuotaToMilliCpu(reported.cpu_quota_us, period)),
-        hint.limits);
-  }
+  SetCpuRequest(reported.cpu_shares, given.requests, in_force.requests);
+  if (reported.cpu_quota_us > 0) SetCpuLimit(reported, given.limits, in_force.limits);
   // No quota limits these CPUs: they are themselves the limit.
-  if (const auto cpus = hint.limits.find("cpu"); has_exclusive_cpus && cpus != hint.limits.end()) {
+  if (const auto cpus = given.limits.find("cpu");
+      has_exclusive_cpus && cpus != given.limits.end()) {
     in_force.limits["cpu"] = cpus->second;
   }
   if (reported.memory_limit_bytes > 0) {
-    Set(in_force.limits, "memory",
-        Quantity::FromInt(reported.memory_limit_bytes, Quantity::Format::kBinarySi), hint.limits);
+    SetMemoryLimit(reported.memory_limit_bytes, given.limits, in_force.limits);
   }
   return in_force;
 }

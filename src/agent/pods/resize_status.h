@@ -18,8 +18,10 @@ struct ResourceTraits {
 };
 
 // Adds `allocatedResources`, which the node has given the container, and `resources`, which are in
-// force as the runtime reports them, never as they were asked for. A runtime that reports none
-// leaves `resources` out. The limit of exclusive CPUs is their number. A limit that a container has
+// force as the runtime reports them, spelled as written where the kernel can hold nothing nearer.
+// Amounts that the kernel doesn't have and the runtime doesn't tell, as containerd no request of
+// memory, are those given, as in kubelet. A runtime that reports no resources at all leaves
+// `resources` out. The limit of exclusive CPUs is their number. A limit that a container has
 // from its pod is not told.
 void AddResources(const pod::ContainerManifest& allocated, const ObservedContainer& run,
                   const ResourceTraits& traits, nlohmann::json& status);

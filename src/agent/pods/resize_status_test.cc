@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "agent/pods/resize_plan.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -40,7 +41,7 @@ TEST(ResizeStatusTest, AmountsInForceAreSpelledAsWritten) {
                                  .cpu_period_us = 100'000,
                                  .memory_limit_bytes = 64 << 20,
                                  .written = std::nullopt});
-  EXPECT_EQ(status["resources"]["requests"], (Json{{"cpu", "0.10"}}));
+  EXPECT_EQ(status["resources"]["requests"], (Json{{"cpu", "0.10"}, {"memory", "1e6"}}));
   EXPECT_EQ(status["resources"]["limits"], (Json{{"cpu", "500m"}, {"memory", "64Mi"}}));
   EXPECT_EQ(status["allocatedResources"], (Json{{"cpu", "0.10"}, {"memory", "1e6"}}));
 }
@@ -64,6 +65,47 @@ TEST(ResizeStatusTest, WithoutAReportNothingIsClaimed) {
   EXPECT_FALSE(status.contains("resources"));
   EXPECT_EQ(status["allocatedResources"], (Json{{"cpu", "1"}}));
   EXPECT_EQ(StatusOf("{}", ReportedResources{})["resources"], Json::object());
+}
+
+// A runtime such as containerd, which gives back no amounts as written.
+TEST(ResizeStatusTest, AmountsThatNobodyTellsAreThoseGiven) {
+  const Json status = StatusOf(
+      "{requests: {cpu: 10m, memory: 20Mi, ephemeral-storage: 1Gi, example.com/nic: 1}, limits: "
+      "{memory: 64Mi, ephemeral-storage: 2Gi, example.com/nic: 1}}",
+      ReportedResources{.cpu_shares = 10, .memory_limit_bytes = 64 << 20, .written = std::nullopt});
+  EXPECT_EQ(status["resources"]["requests"], (Json{{"cpu", "10m"},
+                                                   {"memory", "20Mi"},
+                                                   {"ephemeral-storage", "1Gi"},
+                                                   {"example.com/nic", "1"}}));
+  EXPECT_EQ(status["resources"]["limits"],
+            (Json{{"memory", "64Mi"}, {"ephemeral-storage", "2Gi"}, {"example.com/nic", "1"}}));
+  // cgroup v2's least weight is read back as the least shares.
+  for (const int64_t shares : {0, 2, 10, 25}) {
+    const ReportedResources told{.cpu_shares = shares, .written = std::nullopt};
+    EXPECT_EQ(StatusOf("{requests: {cpu: 25m}}", told)["resources"]["requests"],
+              (Json{{"cpu", "25m"}}))
+        << shares;
+  }
+}
+
+TEST(ResizeStatusTest, TheNearestThatTheKernelHoldsIsTheAmountWritten) {
+  const auto limits = [](const std::string& written, int64_t quota, int64_t bytes) {
+    return StatusOf(absl::StrCat("{limits: ", written, "}"),
+                    ReportedResources{.cpu_shares = 2,
+                                      .cpu_quota_us = quota,
+                                      .cpu_period_us = 100'000,
+                                      .memory_limit_bytes = bytes,
+                                      .written = std::nullopt})["resources"]["limits"];
+  };
+  const int64_t held = HeldBytes(200'000'000);
+  EXPECT_LT(held, 200'000'000);
+  EXPECT_EQ(limits("{memory: 200M}", 0, held), (Json{{"memory", "200M"}}));
+  EXPECT_EQ(limits("{memory: 200M}", 0, 200'000'000), (Json{{"memory", "200M"}}));
+  EXPECT_NE(limits("{memory: 200M}", 0, held - HeldBytes(1 << 20)), (Json{{"memory", "200M"}}));
+  EXPECT_NE(limits("{memory: 200M}", 0, held + HeldBytes(1 << 20)), (Json{{"memory", "200M"}}));
+  EXPECT_EQ(limits("{cpu: 20.5m}", 2100, 0), (Json{{"cpu", "20.5m"}}))
+      << "a thousandth is the least that is written";
+  EXPECT_EQ(limits("{cpu: 20.5m}", 2200, 0), (Json{{"cpu", "22m"}}));
 }
 
 // Seen with kubelet 1.36.2: the kernel's least amounts stand for all that are smaller.
