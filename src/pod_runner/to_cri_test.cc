@@ -326,7 +326,7 @@ spec:
     - {name: a, image: i, terminationMessagePath: /log/end,
        volumeMounts: [{name: tools, mountPath: )yaml",
                                                path, "}]}\n"));
-    PodContext context = Context();
+    PodContext context = UsualContext();
     context.termination_logs = {{"a", "/host/log"}};
     return std::string(ToCri(pod, context).status().message());
   };
@@ -346,7 +346,7 @@ TEST(PodToCri, BytesAreForVariables) {
   ASSERT_TRUE(
       objects.Add("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {k: aHVzaP8=}\n", "o")
           .ok());
-  PodContext context = Context();
+  PodContext context = UsualContext();
   context.objects = &objects;
   const auto with = [&](const std::string& fields) {
     return ToCri(ParsePod(absl::StrCat("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n"
