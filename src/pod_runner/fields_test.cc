@@ -186,7 +186,8 @@ TEST(Fields, AVariableIsNoLongerThanLinuxTakesIt) {
                              "      env: [{name: key, valueFrom: {secretKeyRef: {name: s, key: "
                              "key}}}]\n"}) {
     const std::string message(EnvironmentOf(PodWithEnv(source), context).status().message());
-    EXPECT_THAT(message, HasSubstr("variable key: becomes longer than 131071 bytes"));
+    EXPECT_THAT(message,
+                HasSubstr("variable key of Secret default/s: becomes longer than 131071 bytes"));
     EXPECT_THAT(message, Not(HasSubstr("xx")));
   }
 }
