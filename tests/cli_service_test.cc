@@ -152,6 +152,10 @@ TEST_F(CliServiceTest, APulledNameHasNoTransport) {
   EXPECT_EQ(pull.exit.code, 2);
   EXPECT_THAT(pull.err, HasSubstr("plimsoll pull example.invalid/x"));
   EXPECT_THAT(pull.err, ::testing::Not(HasSubstr("image import")));
+  const RunResult url =
+      *RunProgram(PlimsollCommand({"pull", "https://me:password@example.invalid/x"}));
+  EXPECT_THAT(url.err, HasSubstr("plimsoll pull example.invalid/x"));
+  EXPECT_THAT(url.err, ::testing::Not(HasSubstr("password")));
 }
 
 TEST_F(CliServiceTest, EventsNamePodAndContainerAlsoWhenTheyAreGone) {

@@ -86,6 +86,15 @@ absl::StatusOr<PullAuth> UserLogin(const std::string& auth_file, const std::stri
 
 namespace {
 
+// `rest` may begin with a user and a password, which are shown to nobody.
+absl::Status HasTransport(const std::string& transport, std::string rest) {
+  const size_t at = rest.substr(0, rest.find('/')).rfind('@');
+  if (at != std::string::npos) rest.erase(0, at + 1);
+  return WithHint(absl::InvalidArgumentError(absl::StrCat("the name of the image ", rest,
+                                                          " has a transport, ", transport)),
+                  absl::StrCat("Leave ", transport, " out: plimsoll pull ", ShellQuote(rest)));
+}
+
 // The hint of a refusal: the credentials that were sent, and how to give others.
 std::string LoginHint(const PullAuth& auth, const std::string& reference) {
   return absl::StrCat(auth.origin, " `skopeo login ", pod::RegistryOf(reference),
@@ -102,10 +111,7 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(pod::Client& client,
                     "The images here: plimsoll image list. A registry knows images by name only.");
   }
   if (const size_t colon = reference.find("://"); colon != std::string::npos) {
-    return UsageError(WithHint(
-        absl::InvalidArgumentError(absl::StrCat("image name ", reference, " has a transport")),
-        absl::StrCat("Leave ", reference.substr(0, colon + 3), " out: plimsoll pull ",
-                     ShellQuote(reference.substr(colon + 3)))));
+    return UsageError(HasTransport(reference.substr(0, colon + 3), reference.substr(colon + 3)));
   }
   node::PullImageRequest request;
   request.set_reference(reference);

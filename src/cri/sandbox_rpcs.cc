@@ -73,7 +73,9 @@ absl::Status PodRpcs::CheckRuntimeHandler(const std::string& name) const {
           ? "no other is configured"
           : absl::StrCat("or one of ", absl::StrJoin(info_.runtime_handlers, ", "));
   return Invalid("runtime_handler", name,
-                 absl::StrCat("must be empty for the default handler; ", known));
+                 absl::StrCat("must be empty for the default handler; ", known,
+                              " (runtime_handlers of plimsolld.yaml; a pod's runtimeClassName, or "
+                              "its RuntimeClass, names one)"));
 }
 
 absl::Status PodRpcs::RunPodSandbox(const v1::RunPodSandboxRequest& request,

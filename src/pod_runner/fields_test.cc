@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <utility>
+
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
 #include "pod_runner/env.h"
 #include "pod_runner/hosts_file.h"
 
@@ -182,12 +185,13 @@ TEST(Fields, AVariableIsNoLongerThanLinuxTakesIt) {
                   .ok());
   PodContext context;
   context.objects = &objects;
-  for (const char* source : {"      envFrom: [{secretRef: {name: s}}]\n",
-                             "      env: [{name: key, valueFrom: {secretKeyRef: {name: s, key: "
-                             "key}}}]\n"}) {
+  const std::pair<const char*, const char*> sources[] = {
+      {"      envFrom: [{secretRef: {name: s}}]\n", "variable key of Secret default/s: "},
+      {"      env: [{name: key, valueFrom: {secretKeyRef: {name: s, key: key}}}]\n",
+       "variable key: "}};
+  for (const auto& [source, variable] : sources) {
     const std::string message(EnvironmentOf(PodWithEnv(source), context).status().message());
-    EXPECT_THAT(message,
-                HasSubstr("variable key of Secret default/s: becomes longer than 131071 bytes"));
+    EXPECT_THAT(message, HasSubstr(absl::StrCat(variable, "becomes longer than 131071 bytes")));
     EXPECT_THAT(message, Not(HasSubstr("xx")));
   }
 }
