@@ -486,14 +486,14 @@ class VariablesTest : public SecurityTest {
 };
 
 TEST_F(VariablesTest, AreAnyBytes) {
-  cri::ContainerConfig config =
-      Shell(absl::StrCat(kShowBytes, "; ls /proc/1/fd; head -c 7 /proc/1/cmdline; sleep 1000"));
+  cri::ContainerConfig config = Shell(
+      absl::StrCat(kShowBytes, "; ls /proc/1/fd; head -c 7 /proc/1/cmdline; echo; sleep 1000"));
   AddBytes(&config);
   Context(&config)->mutable_run_as_user()->set_value(1234);
   Context(&config)->set_no_new_privs(true);
   Context(&config)->mutable_seccomp()->set_profile_type(cri::SecurityProfile::RuntimeDefault);
   const std::string id = Start(RunPod(), config);
-  const std::string all = absl::StrCat(kShownBytes, "0\n1\n2\n/bin/sh");
+  const std::string all = absl::StrCat(kShownBytes, "0\n1\n2\n/bin/sh\n");
   EXPECT_TRUE(Eventually([&] { return Output(id) == all; })) << Output(id);
   EXPECT_EQ(ExecOutput(id, kShowBytes), kShownBytes);
   node_.KillDaemon();
