@@ -11,11 +11,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/dir_for_test.h"
+#include "base/fault_injection.h"
 #include "base/no_descriptors_for_test.h"
 #include "base/subprocess.h"
 #include "base/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "linux/cgroup/cgroup.h"
 #include "linux/process.h"
 #include "linux/process_tree.h"
 #include "runtime/oci/exec/group.h"
@@ -183,6 +186,22 @@ TEST_F(OciRecoveryTest, AGroupThatCannotBeRemovedIsTriedAgain) {
   EXPECT_EQ(found[0].name(), second.name());
   second.Remove();
   EXPECT_THAT(find(), IsEmpty());
+}
+
+// Of a container that is removed between the look for its group and the making.
+TEST(ExecGroupTest, AGroupThatIsGoneIsAFailedPrecondition) {
+  const TestDir dir;
+  static std::string group;
+  group = absl::StrCat(dir.path(), "/sys/fs/cgroup/gone");
+  ASSERT_TRUE(dir.root().MakeDirs("sys/fs/cgroup/gone", 0755).ok());
+  SetFaultHook([](absl::string_view, absl::string_view) {
+    rmdir(group.c_str());
+    return absl::OkStatus();
+  });
+  const auto made = ExecGroup::Make(dir.root(), linux::CgroupLayout::kV2, "/gone");
+  SetFaultHook(nullptr);
+  EXPECT_TRUE(absl::IsFailedPrecondition(made.status())) << made.status();
+  EXPECT_THAT(std::string(made.status().message()), HasSubstr("has just been removed"));
 }
 
 TEST_F(OciRecoveryTest, AGroupWithoutACommandIsFoundAndRemoved) {

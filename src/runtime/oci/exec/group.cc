@@ -97,6 +97,10 @@ absl::StatusOr<ExecGroup> ExecGroup::Make(const FsRoot& host, linux::CgroupLayou
   const std::string name = absl::StrCat(kPrefix, RandomId().substr(0, kDigits));
   PLIMSOLL_RETURN_IF_ERROR(InjectedFault("make", parent->PathOf(name)));
   if (mkdirat(parent->fd(), name.c_str(), 0755) != 0) {
+    if (errno == ENOENT) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the container has no control group: ", parent->path(), " has just been removed"));
+    }
     return ErrnoStatus(errno, absl::StrCat("make ", parent->PathOf(name)));
   }
   return ExecGroup(host, hierarchy, container_group, name);
