@@ -77,6 +77,12 @@ absl::StatusOr<std::unique_ptr<RegistryRelay>> RelayLogin(const RefusedPull& pul
                    reference.digest.empty() ? reference.tag : reference.digest);
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<std::string> challenges,
                             Probe(&address, path, pull.cancelled));
+  // The relay can't tell skopeo from other programs: it may lend them no certificate.
+  if (!trust.identities.empty()) {
+    return absl::FailedPreconditionError(
+        "a registry that is open at /v2/ is sent credentials only where it is shown no client "
+        "certificate");
+  }
   PLIMSOLL_ASSIGN_OR_RETURN(
       std::unique_ptr<RegistryRelay> relay,
       RegistryRelay::Start({.address = std::move(address), .challenges = std::move(challenges)}));

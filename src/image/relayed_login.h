@@ -30,7 +30,7 @@ struct RefusedPull {
 //
 // NOT_FOUND: the registry asks for a login as others do, or registries.conf or hosts.toml lead to
 // another host, which gets no credentials. FAILED_PRECONDITION: the registry is behind an HTTP
-// proxy. Else errors of FindChallenges.
+// proxy, or is shown a client certificate. Else errors of FindChallenges.
 absl::StatusOr<std::unique_ptr<RegistryRelay>> RelayLogin(const RefusedPull& pull,
                                                           const FsRoot& home);
 

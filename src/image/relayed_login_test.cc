@@ -184,6 +184,19 @@ TEST_F(RelayedLoginTest, OverTlsTheRegistryIsBelievedByItsCertificate) {
   const auto image = Pull(name, login, /*insecure=*/false);
   ASSERT_TRUE(image.ok()) << image.status();
   EXPECT_THAT(image->record.repo_tags, ElementsAre(name));
+
+  // Any program of this machine could use it through the relay.
+  ASSERT_TRUE(
+      dir_.root()
+          .ReplaceFile(directory + "/own.pem", absl::StrCat(*dir_.root().Read("server.crt"),
+                                                            *dir_.root().Read("server.key")))
+          .ok());
+  ASSERT_TRUE(dir_.root()
+                  .ReplaceFile(directory + "/hosts.toml", "ca = \"ca.crt\"\nclient = \"own.pem\"\n")
+                  .ok());
+  const absl::Status refused = Pull(name, login, /*insecure=*/false).status();
+  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("it is shown no client certificate"));
 }
 
 TEST_F(RelayedLoginTest, OnlySuchARegistryHasChallengesToFind) {
