@@ -1,6 +1,5 @@
 #include "dial/tls_stream.h"
 
-#include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -11,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "dial/certificates.h"
 
 namespace plimsoll::dial {
 namespace {
@@ -21,16 +21,8 @@ constexpr size_t kRecordBytes = 16 * 1024;
 using TlsContext = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
 using Tls = std::unique_ptr<SSL, decltype(&SSL_free)>;
 
-// The oldest error of this thread's in OpenSSL, whose list is empty then.
-std::string TlsWords() {
-  const unsigned long code = ERR_get_error();
-  ERR_clear_error();
-  const char* const reason = code == 0 ? nullptr : ERR_reason_error_string(code);
-  return reason == nullptr ? "the connection was closed" : reason;
-}
-
 absl::Status TlsFailed() {
-  return absl::UnavailableError(absl::StrCat("TLS: ", TlsWords()));
+  return absl::UnavailableError(absl::StrCat("TLS: ", TlsReason()));
 }
 
 // One for the process: making it reads configuration files and tables.
@@ -43,12 +35,6 @@ SSL_CTX* ContextOfAll() {
     return made;
   }();
   return context.get();
-}
-
-bool IsAddress(const std::string& host) {
-  in6_addr ignored;
-  return inet_pton(AF_INET, host.c_str(), &ignored) == 1 ||
-         inet_pton(AF_INET6, host.c_str(), &ignored) == 1;
 }
 
 // OpenSSL reads and writes memory; the bytes go through the stream below, as OpenSSL's own writes
@@ -131,7 +117,7 @@ absl::StatusOr<std::unique_ptr<Stream>> Over(std::unique_ptr<Stream> below, Tls 
   if (tls == nullptr || read == nullptr || write == nullptr) {
     BIO_free(read);
     BIO_free(write);
-    return absl::ResourceExhaustedError(absl::StrCat("TLS: ", TlsWords()));
+    return absl::ResourceExhaustedError(absl::StrCat("TLS: ", TlsReason()));
   }
   SSL_set_bio(tls.get(), read, write);
   auto stream = std::make_unique<TlsStream>(std::move(below), std::move(tls));
@@ -154,42 +140,10 @@ using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
 using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
 using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 
-Bio TextBio(const std::string& text) {
-  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), &BIO_free);
-}
-
-Certificate NextCertificate(BIO* bio) {
-  return Certificate(PEM_read_bio_X509(bio, nullptr, nullptr, nullptr), &X509_free);
-}
-
-absl::Status AddAuthorities(SSL_CTX* context, const std::string& pem) {
-  const Bio bio = TextBio(pem);
-  int count = 0;
-  while (const Certificate authority = NextCertificate(bio.get())) {
-    X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get());
-    ++count;
-  }
-  ERR_clear_error();  // the text's end
-  if (count > 0) return absl::OkStatus();
-  return absl::InvalidArgumentError("TLS: a file of certificate authorities has no certificate");
-}
-
 absl::Status UseIdentity(SSL_CTX* context, const TlsIdentity& identity) {
-  const Bio certificates = TextBio(identity.certificate);
-  const Certificate own = NextCertificate(certificates.get());
-  bool is_good = own != nullptr && SSL_CTX_use_certificate(context, own.get()) == 1;
-  while (is_good) {
-    const Certificate next = NextCertificate(certificates.get());
-    if (next == nullptr || SSL_CTX_add1_chain_cert(context, next.get()) != 1) break;
+  if (UseCertificate(context, identity.certificate) && UseKey(context, identity.key)) {
+    return absl::OkStatus();
   }
-  const Bio bio = TextBio(identity.key);
-  // OpenSSL would ask for a password at the terminal.
-  const auto no_password = [](char*, int, int, void*) { return -1; };
-  const Key key(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_password, nullptr), &EVP_PKEY_free);
-  is_good = is_good && key != nullptr && SSL_CTX_use_PrivateKey(context, key.get()) == 1 &&
-            SSL_CTX_check_private_key(context) == 1;
-  ERR_clear_error();
-  if (is_good) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "TLS: no PEM certificate with its PEM key, which must have no password");
 }
@@ -201,18 +155,11 @@ absl::Status SetTrust(SSL_CTX* context, const TlsTrust& trust) {
   X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
   SSL_CTX_set_default_verify_paths(context);
   for (const std::string& authority : trust.authorities) {
-    PLIMSOLL_RETURN_IF_ERROR(AddAuthorities(context, authority));
+    if (AddAuthorities(context, authority) > 0) continue;
+    return absl::InvalidArgumentError("TLS: a file of certificate authorities has no certificate");
   }
   if (trust.identities.empty()) return absl::OkStatus();
   return UseIdentity(context, trust.identities.front());
-}
-
-bool Expect(SSL* tls, const std::string& host) {
-  X509_VERIFY_PARAM* const wanted = SSL_get0_param(tls);
-  if (IsAddress(host)) return X509_VERIFY_PARAM_set1_ip_asc(wanted, host.c_str()) == 1;
-  X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-  return X509_VERIFY_PARAM_set1_host(wanted, host.data(), host.size()) == 1 &&
-         SSL_set_tlsext_host_name(tls, host.c_str()) == 1;
 }
 
 template <typename Write>
@@ -244,7 +191,7 @@ absl::StatusOr<std::unique_ptr<Stream>> ClientOverTls(std::unique_ptr<Stream> be
   Tls tls = NewTls(context.get());
   if (tls != nullptr) {
     SSL_set_connect_state(tls.get());
-    if (!Expect(tls.get(), host)) return TlsFailed();
+    if (!ExpectServer(tls.get(), host)) return TlsFailed();
   }
   return Over(std::move(below), std::move(tls));
 }

@@ -11,8 +11,8 @@
 #include "base/fs_root.h"
 #include "base/regular_file.h"
 #include "base/status.h"
+#include "dial/certificates.h"
 #include "kube/apiserver/server_address.h"
-#include "kube/apiserver/tls_stream.h"
 #include "yaml/documents.h"
 #include "yaml/reader.h"
 
@@ -111,7 +111,7 @@ class KubeconfigReader {
   }
 
   void CheckAuthorities(YamlMapping& cluster, const std::string& text) {
-    if (text.empty() || HasCertificate(text)) return;
+    if (text.empty() || dial::HasCertificate(text)) return;
     const std::string key = "certificate-authority-data";
     reader_.Fail(cluster.Get(key).value_or(cluster.node()), cluster.PathOf(key),
                  "holds no PEM certificate; right would be the base64 of a text that has the lines "

@@ -1,9 +1,7 @@
 #include "kube/apiserver/tls_stream.h"
 
-#include <arpa/inet.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
@@ -13,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/connection.h"
 #include "base/status.h"
+#include "dial/certificates.h"
 
 namespace plimsoll::kube {
 namespace {
@@ -23,62 +22,19 @@ constexpr size_t kPieceBytes = 16 * 1024;
 using Context = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
 using Tls = std::unique_ptr<SSL, decltype(&SSL_free)>;
 using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
-using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
-using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
-
-// The oldest error of this thread's in OpenSSL, whose list is empty then.
-std::string TlsReason() {
-  const unsigned long code = ERR_get_error();
-  ERR_clear_error();
-  const char* const reason = code == 0 ? nullptr : ERR_reason_error_string(code);
-  return reason == nullptr ? "the connection was closed" : reason;
-}
-
-Bio TextBio(const std::string& text) {
-  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), &BIO_free);
-}
-
-Certificate NextCertificate(BIO* bio) {
-  return Certificate(PEM_read_bio_X509(bio, nullptr, nullptr, nullptr), &X509_free);
-}
-
-absl::Status TrustOnly(SSL_CTX* context, const std::string& authorities) {
-  const Bio bio = TextBio(authorities);
-  int count = 0;
-  while (const Certificate authority = NextCertificate(bio.get())) {
-    X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get());
-    ++count;
-  }
-  ERR_clear_error();  // the text's end
-  if (count > 0) return absl::OkStatus();
-  return absl::UnavailableError("TLS: the file of certificate authorities holds no certificate");
-}
 
 absl::Status Show(SSL_CTX* context, const Credentials& credentials) {
-  const Bio certificates = TextBio(credentials.certificate);
-  const Certificate own = NextCertificate(certificates.get());
-  if (own == nullptr || SSL_CTX_use_certificate(context, own.get()) != 1) {
-    ERR_clear_error();
+  if (!dial::UseCertificate(context, credentials.certificate)) {
     return absl::UnauthenticatedError("credentials: the client certificate is no PEM certificate");
   }
-  while (Certificate next = NextCertificate(certificates.get())) {
-    if (SSL_CTX_add1_chain_cert(context, next.get()) != 1) break;
-  }
-  const Bio bio = TextBio(credentials.key);
-  // OpenSSL would ask for a password at the terminal.
-  const auto no_password = [](char*, int, int, void*) { return -1; };
-  const Key key(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_password, nullptr), &EVP_PKEY_free);
-  const bool is_own = key != nullptr && SSL_CTX_use_PrivateKey(context, key.get()) == 1 &&
-                      SSL_CTX_check_private_key(context) == 1;
-  ERR_clear_error();
-  if (is_own) return absl::OkStatus();
+  if (dial::UseKey(context, credentials.key)) return absl::OkStatus();
   return absl::UnauthenticatedError(
       "credentials: the client key is no PEM key without a password, or isn't the certificate's");
 }
 
 absl::StatusOr<Context> MakeContext(const Credentials& credentials) {
   Context context(SSL_CTX_new(TLS_client_method()), &SSL_CTX_free);
-  if (context == nullptr) return absl::UnavailableError(absl::StrCat("TLS: ", TlsReason()));
+  if (context == nullptr) return absl::UnavailableError(absl::StrCat("TLS: ", dial::TlsReason()));
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS);
@@ -86,8 +42,8 @@ absl::StatusOr<Context> MakeContext(const Credentials& credentials) {
   X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context.get()), X509_V_FLAG_PARTIAL_CHAIN);
   if (credentials.authorities.empty()) {
     SSL_CTX_set_default_verify_paths(context.get());
-  } else {
-    PLIMSOLL_RETURN_IF_ERROR(TrustOnly(context.get(), credentials.authorities));
+  } else if (dial::AddAuthorities(context.get(), credentials.authorities) == 0) {
+    return absl::UnavailableError("TLS: the file of certificate authorities holds no certificate");
   }
   if (!credentials.certificate.empty()) {
     PLIMSOLL_RETURN_IF_ERROR(Show(context.get(), credentials));
@@ -95,30 +51,7 @@ absl::StatusOr<Context> MakeContext(const Credentials& credentials) {
   return context;
 }
 
-bool IsIpAddress(const std::string& host) {
-  in6_addr ignored;
-  return inet_pton(AF_INET, host.c_str(), &ignored) == 1 ||
-         inet_pton(AF_INET6, host.c_str(), &ignored) == 1;
-}
-
-bool Expect(SSL* tls, const std::string& server_name) {
-  X509_VERIFY_PARAM* const wanted = SSL_get0_param(tls);
-  if (IsIpAddress(server_name)) {
-    return X509_VERIFY_PARAM_set1_ip_asc(wanted, server_name.c_str()) == 1;
-  }
-  X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-  return X509_VERIFY_PARAM_set1_host(wanted, server_name.data(), server_name.size()) == 1 &&
-         SSL_set_tlsext_host_name(tls, server_name.c_str()) == 1;
-}
-
 }  // namespace
-
-bool HasCertificate(const std::string& pem) {
-  const Bio bio = TextBio(pem);
-  const bool has_one = NextCertificate(bio.get()) != nullptr;
-  ERR_clear_error();
-  return has_one;
-}
 
 // OpenSSL reads and writes memory; the bytes go through the connection, whose waits end.
 struct TlsStream::State {
@@ -136,7 +69,7 @@ struct TlsStream::State {
       const absl::Status flushed = Flush(deadline);
       if (result <= 0 && error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE) {
         if (error == SSL_ERROR_ZERO_RETURN) return absl::OutOfRangeError("the peer is done");
-        return absl::UnavailableError(absl::StrCat("TLS: ", TlsReason()));
+        return absl::UnavailableError(absl::StrCat("TLS: ", dial::TlsReason()));
       }
       PLIMSOLL_RETURN_IF_ERROR(flushed);
       if (result > 0) return result;
@@ -177,8 +110,9 @@ absl::StatusOr<std::unique_ptr<TlsStream>> TlsStream::Open(UniqueFd socket, int 
   Tls tls(SSL_new(context.get()), &SSL_free);
   Bio read(BIO_new(BIO_s_mem()), &BIO_free);
   Bio write(BIO_new(BIO_s_mem()), &BIO_free);
-  if (tls == nullptr || read == nullptr || write == nullptr || !Expect(tls.get(), server_name)) {
-    return absl::UnavailableError(absl::StrCat("TLS: ", TlsReason()));
+  if (tls == nullptr || read == nullptr || write == nullptr ||
+      !dial::ExpectServer(tls.get(), server_name)) {
+    return absl::UnavailableError(absl::StrCat("TLS: ", dial::TlsReason()));
   }
   SSL_set_bio(tls.get(), read.release(), write.release());
   auto state = std::make_unique<State>(std::move(tls), std::move(socket), stop);

@@ -14,9 +14,6 @@
 
 namespace plimsoll::kube {
 
-// Whether the text holds a PEM certificate.
-bool HasCertificate(const std::string& pem);
-
 // Used by one thread. Every wait ends with CANCELLED once the stop descriptor is readable (see
 // base/connection.h), and with DEADLINE_EXCEEDED; a connection that breaks is UNAVAILABLE.
 class TlsStream {
