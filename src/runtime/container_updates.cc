@@ -218,10 +218,11 @@ absl::Status ContainerUpdates::CheckNow(const Container& container,
                   absl::StrCat("update container ", record.id));
 }
 
-absl::Status ContainerUpdates::TellHandler(const ContainerRecord& record,
-                                           const ResourceUpdate& update, const ContainerSpec& asked,
-                                           std::optional<HandlerTurn>* turn,
-                                           HandlerUpdates::Told* told) const {
+absl::Status ContainerUpdates::ReportToHandler(const ContainerRecord& record,
+                                               const ResourceUpdate& update,
+                                               const ContainerSpec& asked,
+                                               std::optional<HandlerTurn>* turn,
+                                               HandlerUpdates::SizeReport* report) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox,
                             handler_updates_->SandboxThatTakesTurns(record.sandbox_id));
   // The row is lost, or the sandbox takes no turns.
@@ -230,7 +231,7 @@ absl::Status ContainerUpdates::TellHandler(const ContainerRecord& record,
   PLIMSOLL_RETURN_IF_ERROR((*turn)->status());
   const SandboxRecord pod = sandbox->Snapshot();
   PLIMSOLL_RETURN_IF_ERROR(handlers_->CheckFixed(pod, record.spec, asked, update.cgroup));
-  return handler_updates_->Tell(pod, {pod, &asked}, **turn, told);
+  return handler_updates_->ReportBefore(pod, {pod, &asked}, **turn, report);
 }
 
 absl::Status ContainerUpdates::MarkAndSave(Container& container, const ContainerSpec& asked,
@@ -262,16 +263,16 @@ void ContainerUpdates::TellUpdated(Container& container, const ContainerRecord& 
 absl::Status ContainerUpdates::Update(const std::shared_ptr<Container>& container,
                                       const ResourceUpdate& update,
                                       const linux::CgroupSettings& by_client) {
-  HandlerUpdates::Told told;
-  const absl::Status done = UpdateAlone(*container, update, by_client, &told);
-  if (told.is_due) handler_updates_->TellInForce(container->sandbox_id, container->id);
+  HandlerUpdates::SizeReport report;
+  const absl::Status done = UpdateAlone(*container, update, by_client, &report);
+  if (report.is_due) handler_updates_->ReportCurrent(container->sandbox_id, container->id);
   if (!done.ok()) pictures_->TellUnfollowed(container->Snapshot());
   return done;
 }
 
 absl::Status ContainerUpdates::UpdateAlone(Container& container, const ResourceUpdate& update,
                                            const linux::CgroupSettings& by_client,
-                                           HandlerUpdates::Told* told) {
+                                           HandlerUpdates::SizeReport* report) {
   absl::MutexLock operation(&container.operation);
   const ContainerRecord record = container.Snapshot();
   PLIMSOLL_RETURN_IF_ERROR(Check(record, update));
@@ -279,9 +280,9 @@ absl::Status ContainerUpdates::UpdateAlone(Container& container, const ResourceU
   const absl::StatusOr<ContainerSpec> asked = Merge(record, update, by_client);
   if (!asked.ok()) return Annotate(asked.status(), what);
   std::optional<HandlerTurn> turn;
-  absl::Status done = TellHandler(record, update, *asked, &turn, told);
+  absl::Status done = ReportToHandler(record, update, *asked, &turn, report);
   if (done.ok()) done = Make(container, record, update, *asked, turn.has_value());
-  handler_updates_->Close(record.sandbox_id, done.ok(), told);
+  handler_updates_->Close(record.sandbox_id, done.ok(), report);
   return Annotate(done, what);
 }
 

@@ -51,14 +51,15 @@ class ContainerUpdates {
   // Finishes an update that a kill cut off: writes the row's resources to the kernel. Does nothing
   // for a container without a mark.
   absl::Status Finish(const ContainerRecord& record) const;
-  // The same. If the kernel refuses an update that was told to a runtime handler, the row and the
-  // record have the values from before that update, and the error says so.
+  // The same. If the kernel refuses an update that was reported to a runtime handler, the row and
+  // the record have the values from before that update, and the error says so.
   absl::Status FinishOrTakeBack(ContainerRecord* record) const;
 
  private:
-  // `told`: see HandlerUpdates::Close.
+  // `report`: see HandlerUpdates::Close.
   absl::Status UpdateAlone(Container& container, const ResourceUpdate& update,
-                           const linux::CgroupSettings& by_client, HandlerUpdates::Told* told);
+                           const linux::CgroupSettings& by_client,
+                           HandlerUpdates::SizeReport* report);
   // Makes an update that the handler knows of. On failure the row and the kernel are as before.
   absl::Status Make(Container& container, const ContainerRecord& record,
                     const ResourceUpdate& update, const ContainerSpec& asked, bool takes_turns)
@@ -70,9 +71,9 @@ class ContainerUpdates {
                                       const linux::CgroupSettings& by_client) const;
   // Takes the update's turn and tells the runtime handler. Does nothing if the pod's row is lost or
   // its updates take no turns.
-  absl::Status TellHandler(const ContainerRecord& record, const ResourceUpdate& update,
-                           const ContainerSpec& asked, std::optional<HandlerTurn>* turn,
-                           HandlerUpdates::Told* told) const;
+  absl::Status ReportToHandler(const ContainerRecord& record, const ResourceUpdate& update,
+                               const ContainerSpec& asked, std::optional<HandlerTurn>* turn,
+                               HandlerUpdates::SizeReport* report) const;
   // Sets the marks, then writes the row.
   absl::Status MarkAndSave(Container& container, const ContainerSpec& asked,
                            const qos::HeldClasses& changing, const UpdateMark& mark,

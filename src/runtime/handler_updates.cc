@@ -76,29 +76,29 @@ absl::Status HandlerUpdates::Run(const Handler& handler, const Wanted& wanted, c
                                         : absl::FailedPreconditionError(why);
 }
 
-absl::Status HandlerUpdates::Tell(const SandboxRecord& now, const Wanted& wanted, HandlerTurn& turn,
-                                  Told* told) const {
+absl::Status HandlerUpdates::ReportBefore(const SandboxRecord& now, const Wanted& wanted,
+                                          HandlerTurn& turn, SizeReport* report) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, handlers_->Find(wanted.sandbox));
   if (handler == nullptr || handler->update_command.empty()) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const PodSize after,
                             handlers_->SizeOf(*handler, wanted.sandbox, wanted.also));
   PLIMSOLL_ASSIGN_OR_RETURN(const PodSize before, handlers_->SizeOf(*handler, now, nullptr));
   const PodSize meanwhile = LargerOf(before, after);
-  // With a mark from before, nobody knows the size that the handler was told last.
-  told->is_marked = !options_.run.Exists(WantedFileOf(now.id));
-  told->is_less = !(meanwhile == after);
-  if (told->is_less && meanwhile == before && told->is_marked) return Mark(wanted, before);
-  return Run(*handler, wanted, meanwhile, turn, &told->ran);
+  // With an older mark, the size reported last is unknown.
+  report->is_marked = !options_.run.Exists(WantedFileOf(now.id));
+  report->is_less = !(meanwhile == after);
+  if (report->is_less && meanwhile == before && report->is_marked) return Mark(wanted, before);
+  return Run(*handler, wanted, meanwhile, turn, &report->ran);
 }
 
-void HandlerUpdates::Close(const std::string& sandbox_id, bool is_made, Told* told) const {
-  told->is_due = is_made ? told->is_less : told->ran;
-  if (told->is_due) return;
-  if (is_made ? told->ran : told->is_marked) Unmark(sandbox_id);
+void HandlerUpdates::Close(const std::string& sandbox_id, bool is_made, SizeReport* report) const {
+  report->is_due = is_made ? report->is_less : report->ran;
+  if (report->is_due) return;
+  if (is_made ? report->ran : report->is_marked) Unmark(sandbox_id);
 }
 
-void HandlerUpdates::TellInForce(const std::string& sandbox_id,
-                                 const std::string& container_id) const {
+void HandlerUpdates::ReportCurrent(const std::string& sandbox_id,
+                                   const std::string& container_id) const {
   const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = objects_->FindSandbox(sandbox_id);
   if (!sandbox.ok()) return;
   HandlerTurn turn((*sandbox)->turns, (*sandbox)->id);
@@ -107,7 +107,7 @@ void HandlerUpdates::TellInForce(const std::string& sandbox_id,
   // by now.
   if (!turn.status().ok() || record.state != SandboxState::kReady) return;
   if (!options_.run.Exists(WantedFileOf(record.id))) return;
-  const absl::Status told = TellSize(record, turn);
+  const absl::Status told = ReportSize(record, turn);
   if (told.ok()) return Unmark(record.id);
   if (turn.status().ok()) {
     options_.events->Warn(
@@ -118,7 +118,7 @@ void HandlerUpdates::TellInForce(const std::string& sandbox_id,
   }
 }
 
-absl::Status HandlerUpdates::TellSize(const SandboxRecord& record, HandlerTurn& turn) const {
+absl::Status HandlerUpdates::ReportSize(const SandboxRecord& record, HandlerTurn& turn) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, handlers_->Find(record));
   if (handler == nullptr || handler->update_command.empty()) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const PodSize size, handlers_->SizeOf(*handler, record, nullptr));
@@ -126,9 +126,9 @@ absl::Status HandlerUpdates::TellSize(const SandboxRecord& record, HandlerTurn& 
   return Run(*handler, {record}, size, turn, &ran);
 }
 
-void HandlerUpdates::TellInForceLater(const std::string& sandbox_id) {
+void HandlerUpdates::ReportCurrentLater(const std::string& sandbox_id) {
   if (!options_.run.Exists(WantedFileOf(sandbox_id))) return;
-  const auto tell = [this, sandbox_id] { TellInForce(sandbox_id, ""); };
+  const auto tell = [this, sandbox_id] { ReportCurrent(sandbox_id, ""); };
   if (!tellers_.TrySchedule(tell)) tell();
 }
 

@@ -1,11 +1,11 @@
-// Update commands of runtime handlers: told a larger size before an update is made, a smaller one
-// after it, and the size in force again if the update fails.
+// Update commands of runtime handlers: a larger size is reported before an update, a smaller one
+// after it, and the current size again if the update fails.
 //
 //   HandlerTurn turn(sandbox->turns, id);              one update of a pod at a time
-//   updates.Tell(record, {wanted, &asked}, turn, &told)  before the kernel and the row
+//   updates.ReportBefore(record, {wanted, &asked}, turn, &report)  before the kernel and the row
 //   ...                                                the update
-//   updates.Close(sandbox_id, is_made, &told)          within the turn
-//   if (told.is_due) updates.TellInForce(sandbox_id, id)  after it
+//   updates.Close(sandbox_id, is_made, &report)        within the turn
+//   if (report.is_due) updates.ReportCurrent(sandbox_id, id)  after it
 #ifndef PLIMSOLL_RUNTIME_HANDLER_UPDATES_H_
 #define PLIMSOLL_RUNTIME_HANDLER_UPDATES_H_
 
@@ -29,8 +29,8 @@ namespace plimsoll::runtime {
 
 struct PodSize;  // runtime/handlers/pod_size.h
 
-// A file in the sandbox's place says that the handler may have been told values that aren't in
-// force. The file outlives the daemon, and the next start tells the handler the values in force.
+// A file in the sandbox's directory marks that the handler may have a size that isn't current. The
+// file outlives the daemon, and the next start reports the current size.
 //
 // Uses `run` and `events` of the options, Objects, PodPictures and PodHandlers. The arguments must
 // outlive this object.
@@ -54,27 +54,26 @@ class HandlerUpdates {
     const SandboxRecord& sandbox;
     const ContainerSpec* also = nullptr;  // see PodPictures::Of
   };
-  // The handler's part in an update.
-  struct Told {
+  // The reports of one update.
+  struct SizeReport {
     bool ran = false;        // the command was started before the update
     bool is_marked = false;  // the file is this update's
     bool is_less = false;    // the update makes the size smaller
-    bool is_due = false;     // TellInForce is to be called, once the turn is over
+    bool is_due = false;     // ReportCurrent is to be called, once the turn is over
   };
   // Runs the handler's update command, if it has one, with a size that holds the pod as it is and
   // as it is wanted. An update that makes the size smaller in all its parts needs no command before
   // it. FAILED_PRECONDITION if the command fails or the update is called off; DEADLINE_EXCEEDED.
-  absl::Status Tell(const SandboxRecord& now, const Wanted& wanted, HandlerTurn& turn,
-                    Told* told) const;
-  // Ends the update's part within its turn. `is_made`: the update is in force.
-  void Close(const std::string& sandbox_id, bool is_made, Told* told) const;
-  // Tells the handler the values in force: after an update that made the size smaller, that failed,
-  // or that was cut off. The caller holds no operation's lock. A failure becomes a warning of the
-  // container, or of the pod if `container_id` is empty; the next update or start tries again.
-  void TellInForce(const std::string& sandbox_id, const std::string& container_id) const;
-  // After a restart: TellInForce in another thread, if the handler may have been told values that
-  // aren't in force.
-  void TellInForceLater(const std::string& sandbox_id);
+  absl::Status ReportBefore(const SandboxRecord& now, const Wanted& wanted, HandlerTurn& turn,
+                            SizeReport* report) const;
+  // Ends the update's part within its turn. `is_made`: the update has been applied.
+  void Close(const std::string& sandbox_id, bool is_made, SizeReport* report) const;
+  // Reports the current size after an update that made it smaller, that failed, or that was cut
+  // off. The caller holds no operation's lock. A failure becomes a warning of the container, or of
+  // the pod if `container_id` is empty; the next update or start tries again.
+  void ReportCurrent(const std::string& sandbox_id, const std::string& container_id) const;
+  // After a restart: ReportCurrent in another thread, if the file says so.
+  void ReportCurrentLater(const std::string& sandbox_id);
 
   // Ends all update commands. Updates that need one fail from now on.
   void CallOffAll();
@@ -83,11 +82,11 @@ class HandlerUpdates {
   // Runs the command with `size`. `ran`: whether it was started.
   absl::Status Run(const Handler& handler, const Wanted& wanted, const PodSize& size,
                    HandlerTurn& turn, bool* ran) const;
-  // Runs the command with the size in force, if the handler has one.
-  absl::Status TellSize(const SandboxRecord& record, HandlerTurn& turn) const;
+  // Runs the command with the current size, if the handler has a command.
+  absl::Status ReportSize(const SandboxRecord& record, HandlerTurn& turn) const;
   // Writes the command's input.
   absl::Status Mark(const Wanted& wanted, const PodSize& size) const;
-  // The values told last are in force.
+  // The size reported last is the current one.
   void Unmark(const std::string& sandbox_id) const;
 
   const EngineOptions& options_;

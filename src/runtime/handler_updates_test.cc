@@ -35,16 +35,16 @@ class HandlerUpdatesTest : public PartsTest {
   absl::Status Tell() {
     HandlerTurn turn(sandbox_->turns, "pod");
     PLIMSOLL_RETURN_IF_ERROR(turn.status());
-    told_ = {};
+    report_ = {};
     const SandboxRecord now = sandbox_->Snapshot();
-    return updates_.Tell(now, {now}, turn, &told_);
+    return updates_.ReportBefore(now, {now}, turn, &report_);
   }
   // Tells of an update that announces `memory` for all.
   absl::Status Tell(const std::string& memory) {
     HandlerTurn turn(sandbox_->turns, "pod");
-    told_ = {};
+    report_ = {};
     const SandboxRecord now = sandbox_->Snapshot();
-    return updates_.Tell(now, {Announcing(now, memory)}, turn, &told_);
+    return updates_.ReportBefore(now, {Announcing(now, memory)}, turn, &report_);
   }
   void Announce(const std::string& memory) {
     absl::MutexLock lock(&sandbox_->mutex);
@@ -56,7 +56,7 @@ class HandlerUpdatesTest : public PartsTest {
     record.spec.pod_resources = {.containers = {web}};
     return record;
   }
-  void Close(bool is_made) { updates_.Close("pod", is_made, &told_); }
+  void Close(bool is_made) { updates_.Close("pod", is_made, &report_); }
   // The handler may have been told values that aren't in force.
   bool IsMarked() const { return run_.Exists(WantedFileOf("pod")); }
   std::string Told() const { return dir_.root().Read("told").value_or(""); }
@@ -66,42 +66,42 @@ class HandlerUpdatesTest : public PartsTest {
   PodHandlers pod_handlers_{options_, &pictures_};
   HandlerUpdates updates_{options_, &objects_, &pictures_, &pod_handlers_};
   std::shared_ptr<Sandbox> sandbox_;
-  HandlerUpdates::Told told_;
+  HandlerUpdates::SizeReport report_;
 };
 
 TEST_F(HandlerUpdatesTest, TheCommandIsToldAndTheMarkStandsUntilItHolds) {
   EXPECT_EQ(Tell(), absl::OkStatus());
-  EXPECT_TRUE(told_.ran);
+  EXPECT_TRUE(report_.ran);
   EXPECT_THAT(Told(), HasSubstr(R"({"id":"pod","name":"pod")"));
   EXPECT_TRUE(IsMarked());
   Close(/*is_made=*/true);
-  EXPECT_FALSE(told_.is_due);
+  EXPECT_FALSE(report_.is_due);
   EXPECT_FALSE(IsMarked());
 }
 
 TEST_F(HandlerUpdatesTest, MoreIsToldBeforeAndLessAfterTheUpdate) {
   Announce("1Gi");
   ASSERT_TRUE(Tell("2Gi").ok());
-  EXPECT_TRUE(told_.ran);
+  EXPECT_TRUE(report_.ran);
   EXPECT_THAT(Told(), HasSubstr("\"memory_bytes\":2147483648"));
   Close(/*is_made=*/false);
-  EXPECT_TRUE(told_.is_due);
+  EXPECT_TRUE(report_.is_due);
 
-  updates_.TellInForce("pod", "");
+  updates_.ReportCurrent("pod", "");
   ASSERT_TRUE(dir_.root().RemoveFile("told").ok());
   ASSERT_TRUE(Tell("512Mi").ok());
-  EXPECT_FALSE(told_.ran);
+  EXPECT_FALSE(report_.ran);
   EXPECT_EQ(Told(), "") << "the update may be refused";
   EXPECT_TRUE(IsMarked()) << "a start after a kill tells what is in force";
   Close(/*is_made=*/false);
-  EXPECT_FALSE(told_.is_due);
+  EXPECT_FALSE(report_.is_due);
   EXPECT_FALSE(IsMarked());
 
   ASSERT_TRUE(Tell("512Mi").ok());
   Announce("512Mi");
   Close(/*is_made=*/true);
-  ASSERT_TRUE(told_.is_due);
-  updates_.TellInForce("pod", "");
+  ASSERT_TRUE(report_.is_due);
+  updates_.ReportCurrent("pod", "");
   EXPECT_THAT(Told(), HasSubstr("\"memory_bytes\":536870912"));
   EXPECT_FALSE(IsMarked());
 }
@@ -111,16 +111,16 @@ TEST_F(HandlerUpdatesTest, WithAMarkFromBeforeLessIsToldOnceMoreAsItWas) {
   Announce("1Gi");
   ASSERT_TRUE(run_.ReplaceFile(WantedFileOf("pod"), "").ok());
   ASSERT_TRUE(Tell("512Mi").ok());
-  EXPECT_TRUE(told_.ran);
+  EXPECT_TRUE(report_.ran);
   EXPECT_THAT(Told(), HasSubstr("\"memory_bytes\":1073741824"));
   Close(/*is_made=*/false);
-  EXPECT_TRUE(told_.is_due);
+  EXPECT_TRUE(report_.is_due);
 }
 
 TEST_F(HandlerUpdatesTest, AHandlerWithoutACommandIsNotTold) {
   handlers_["vm"].update_command.clear();
   EXPECT_EQ(Tell(), absl::OkStatus());
-  EXPECT_FALSE(told_.ran);
+  EXPECT_FALSE(report_.ran);
   EXPECT_FALSE(IsMarked());
 }
 
@@ -129,34 +129,34 @@ TEST_F(HandlerUpdatesTest, ACommandThatFailsMayHaveActed) {
   const absl::Status failed = Tell();
   EXPECT_TRUE(absl::IsFailedPrecondition(failed)) << failed;
   EXPECT_THAT(failed.message(), HasSubstr("the update command of runtime handler vm: "));
-  EXPECT_TRUE(told_.ran);
+  EXPECT_TRUE(report_.ran);
   EXPECT_TRUE(IsMarked());
 }
 
 TEST_F(HandlerUpdatesTest, ACommandThatCantBeStartedHasNot) {
   handlers_["vm"].update_command = {"/none/command"};
   EXPECT_TRUE(absl::IsFailedPrecondition(Tell()));
-  EXPECT_FALSE(told_.ran);
+  EXPECT_FALSE(report_.ran);
   Close(/*is_made=*/false);
-  EXPECT_FALSE(told_.is_due);
+  EXPECT_FALSE(report_.is_due);
   EXPECT_FALSE(IsMarked());
 }
 
 TEST_F(HandlerUpdatesTest, TheOldValuesAreToldIfOthersMayHaveBeen) {
-  updates_.TellInForce("pod", "");
+  updates_.ReportCurrent("pod", "");
   EXPECT_EQ(Told(), "");
   ASSERT_TRUE(Tell().ok());
   const std::string once = Told();
-  updates_.TellInForce("pod", "");
+  updates_.ReportCurrent("pod", "");
   EXPECT_EQ(Told(), once + once);
   EXPECT_FALSE(IsMarked());
-  updates_.TellInForce("unknown", "");
+  updates_.ReportCurrent("unknown", "");
 }
 
 TEST_F(HandlerUpdatesTest, AFailureToTellThemIsAWarningAndTheMarkStays) {
   ASSERT_TRUE(Tell().ok());
   Run("exit 3");
-  updates_.TellInForce("pod", "c");
+  updates_.ReportCurrent("pod", "c");
   EXPECT_THAT(Messages(EventType::kWarning),
               ElementsAre(HasSubstr("tell the runtime handler the pod's present resources")));
   EXPECT_TRUE(IsMarked());
@@ -169,14 +169,14 @@ TEST_F(HandlerUpdatesTest, APodThatStopsIsNotToldBack) {
     absl::MutexLock lock(&sandbox_->mutex);
     sandbox_->record.state = SandboxState::kNotReady;
   }
-  updates_.TellInForce("pod", "");
+  updates_.ReportCurrent("pod", "");
   EXPECT_EQ(Told(), once);
 }
 
 TEST_F(HandlerUpdatesTest, AfterARestartOnlyAMarkedPodIsTold) {
-  updates_.TellInForceLater("pod");
+  updates_.ReportCurrentLater("pod");
   ASSERT_TRUE(Tell().ok());
-  updates_.TellInForceLater("pod");
+  updates_.ReportCurrentLater("pod");
   EXPECT_TRUE(WaitUntil([this] { return !IsMarked(); }));
   EXPECT_THAT(Messages(EventType::kWarning), IsEmpty());
 }

@@ -136,14 +136,14 @@ absl::Status PodUpdates::FinishLimits(const SandboxRecord& record) const {
 
 absl::Status PodUpdates::Update(const std::shared_ptr<Sandbox>& sandbox,
                                 const SandboxUpdate& update) {
-  HandlerUpdates::Told told;
+  HandlerUpdates::SizeReport report;
   absl::Status done;
   {
     absl::MutexLock operation(&sandbox->operation);
-    done = UpdateAlone(*sandbox, update, &told);
+    done = UpdateAlone(*sandbox, update, &report);
     if (done.ok()) plugin_hooks_->SandboxUpdated(sandbox->Snapshot());
   }
-  if (told.is_due) handler_updates_->TellInForce(sandbox->id, "");
+  if (report.is_due) handler_updates_->ReportCurrent(sandbox->id, "");
   return done;
 }
 
@@ -156,7 +156,7 @@ absl::Status PodUpdates::Check(const SandboxRecord& record, const SandboxUpdate&
 }
 
 absl::Status PodUpdates::UpdateAlone(Sandbox& sandbox, const SandboxUpdate& update,
-                                     HandlerUpdates::Told* told) {
+                                     HandlerUpdates::SizeReport* report) {
   const SandboxRecord record = sandbox.Snapshot();
   if (record.state != SandboxState::kReady) {
     return absl::FailedPreconditionError(absl::StrCat("sandbox ", record.id, " is ",
@@ -177,10 +177,10 @@ absl::Status PodUpdates::UpdateAlone(Sandbox& sandbox, const SandboxUpdate& upda
   absl::Status done;
   if (takes_turns) {
     turn.emplace(sandbox.turns, sandbox.id);
-    done = TellHandler(record, update, &wanted, *turn, told);
+    done = ReportToHandler(record, update, &wanted, *turn, report);
   }
   if (done.ok()) done = Make(sandbox, record, update, asked);
-  handler_updates_->Close(record.id, done.ok(), told);
+  handler_updates_->Close(record.id, done.ok(), report);
   if (!done.ok()) return Annotate(done, what);
   confinement_->TellPodLost(record.id, lost);
   pictures_->Show(record.id);
@@ -188,13 +188,13 @@ absl::Status PodUpdates::UpdateAlone(Sandbox& sandbox, const SandboxUpdate& upda
   return absl::OkStatus();
 }
 
-absl::Status PodUpdates::TellHandler(const SandboxRecord& record, const SandboxUpdate& update,
-                                     SandboxRecord* wanted, HandlerTurn& turn,
-                                     HandlerUpdates::Told* told) const {
+absl::Status PodUpdates::ReportToHandler(const SandboxRecord& record, const SandboxUpdate& update,
+                                         SandboxRecord* wanted, HandlerTurn& turn,
+                                         HandlerUpdates::SizeReport* report) const {
   PLIMSOLL_RETURN_IF_ERROR(turn.status());
   PLIMSOLL_RETURN_IF_ERROR(handlers_->CheckFixed(record, *wanted, update.resources));
   wanted->spec.needed_before = InWriting(handlers_->NeedsOf(record));
-  return handler_updates_->Tell(record, {*wanted}, turn, told);
+  return handler_updates_->ReportBefore(record, {*wanted}, turn, report);
 }
 
 absl::Status PodUpdates::Make(Sandbox& sandbox, const SandboxRecord& record,

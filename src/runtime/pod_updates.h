@@ -50,9 +50,9 @@ class PodUpdates {
   absl::Status Apply(const SandboxRecord& record, const linux::CgroupSettings& settings) const;
 
  private:
-  // `told`: see HandlerUpdates::Close.
+  // `report`: see HandlerUpdates::Close.
   absl::Status UpdateAlone(Sandbox& sandbox, const SandboxUpdate& update,
-                           HandlerUpdates::Told* told)
+                           HandlerUpdates::SizeReport* report)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(sandbox.operation);
   // Refuses an update before the handler, the row or the kernel knows of it. `lost`: see
   // NodeConfinement::CheckPod.
@@ -60,9 +60,9 @@ class PodUpdates {
                      std::string* lost) const;
   // Tells the runtime handler within the update's turn, and adds to `wanted` what the pod needed
   // before.
-  absl::Status TellHandler(const SandboxRecord& record, const SandboxUpdate& update,
-                           SandboxRecord* wanted, HandlerTurn& turn,
-                           HandlerUpdates::Told* told) const;
+  absl::Status ReportToHandler(const SandboxRecord& record, const SandboxUpdate& update,
+                               SandboxRecord* wanted, HandlerTurn& turn,
+                               HandlerUpdates::SizeReport* report) const;
   // Sets the marks, writes the row, then the kernel.
   absl::Status Make(Sandbox& sandbox, const SandboxRecord& record, const SandboxUpdate& update,
                     const SandboxSpec& asked);

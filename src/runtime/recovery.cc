@@ -459,7 +459,7 @@ void Recovery::RecoverSandbox(SandboxRecord record, const Finding* found) {
     sandbox->stop_told = was_stopped;
   }
   Trouble(finding, parts_.ends.pid_namespaces.Watch(sandbox));
-  parts_.handler_updates.TellInForceLater(sandbox->id);
+  parts_.handler_updates.ReportCurrentLater(sandbox->id);
 }
 
 }  // namespace plimsoll::runtime

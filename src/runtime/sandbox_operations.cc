@@ -363,7 +363,7 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
     const absl::Status unmarked = parts_.options.run.RemoveFile(UpdateMarkOf(mark));
     if (!absl::IsNotFound(unmarked)) PLIMSOLL_RETURN_IF_ERROR(unmarked);
   }
-  // TellInForce writes there, without the lock of an operation.
+  // ReportCurrent writes there, without the lock of an operation.
   call_off.AwaitEnd();
   PLIMSOLL_RETURN_IF_ERROR(RemoveSandboxPlace(parts_.options.host, parts_.options.run, record.id));
   PLIMSOLL_RETURN_IF_ERROR(parts_.groups.RemoveAll(*sandbox));
