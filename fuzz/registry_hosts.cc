@@ -1,4 +1,4 @@
-// hosts.toml of containerd, and what skopeo would be told of it.
+// hosts.toml of containerd, and its translation for skopeo.
 #include "image/registry_hosts.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

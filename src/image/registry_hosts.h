@@ -50,7 +50,7 @@ struct RegistryHosts {
 
 // `registry`: "quay.io", "host:5000". `directory`: hosts.toml's own, for relative paths.
 // INVALID_ARGUMENT names the file and an unknown member, one of a wrong type, or one of the server
-// that skopeo can't be told: `header`, a path outside of /v2. No error has a header's value.
+// that skopeo has no setting for: `header`, a path outside of /v2. No error has a header's value.
 absl::StatusOr<RegistryHosts> ParseRegistryHosts(absl::string_view text,
                                                  absl::string_view directory,
                                                  absl::string_view registry);
@@ -77,7 +77,7 @@ absl::StatusOr<std::vector<MirrorRelay>> WriteRegistryHosts(const RegistryHosts&
                                                             const FsRoot& home);
 
 // Reads and writes the hosts.toml of the image's registry, unless registries.conf, which is read
-// anew, has a [[registry]] for the image. FAILED_PRECONDITION: either is malformed, or a mirror
+// again, has a [[registry]] for the image. FAILED_PRECONDITION: either is malformed, or a mirror
 // that needs a relay is behind an HTTP proxy.
 absl::StatusOr<std::vector<MirrorRelay>> BringRegistryHosts(const FsRoot& host,
                                                             const Reference& image,

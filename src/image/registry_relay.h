@@ -1,5 +1,5 @@
-// A registry once more, at an address of its own on this machine's loopback, for what skopeo can't
-// be told: a challenge that isn't in the registry's answer to /v2/, a header, another path.
+// A registry once more, at an address of its own on this machine's loopback, for what skopeo has no
+// setting for: a challenge that isn't in the registry's answer to /v2/, a header, another path.
 #ifndef PLIMSOLL_IMAGE_REGISTRY_RELAY_H_
 #define PLIMSOLL_IMAGE_REGISTRY_RELAY_H_
 

@@ -77,7 +77,7 @@ absl::StatusOr<std::unique_ptr<RegistryRelay>> RelayLogin(const RefusedPull& pul
                    reference.digest.empty() ? reference.tag : reference.digest);
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<std::string> challenges,
                             Probe(&address, path, pull.cancelled));
-  // The relay can't tell skopeo from other programs: it may lend them no certificate.
+  // Any program of this machine can use the relay, and so would use the certificate.
   if (!trust.identities.empty()) {
     return absl::FailedPreconditionError(
         "a registry that is open at /v2/ is sent credentials only where it is shown no client "

@@ -20,7 +20,7 @@
 namespace plimsoll::network {
 
 // The kernel records changes (inotify) of the directory and of those below it whose plugins belong
-// to a list. Each call processes them first: a file written before the call is in force, and idle
+// to a list. Each call processes them first: a file written before the call counts, and idle
 // time costs nothing. A directory that is missing, or was replaced, is looked up by name each time.
 // Thread-safe.
 class ConfigDirectory {

@@ -135,7 +135,7 @@ class PluginsBesideTest : public ConfigDirectoryTest {
   void WriteList(const std::string& rest) {
     files_.WriteConfig("10.conflist", R"({"cniVersion": "1.1.0", "name": "pods")" + rest + "}");
   }
-  // The types in force; otherwise the error.
+  // The types of the current configuration; otherwise the error.
   std::vector<std::string> Types() {
     const auto current = directory_.Current();
     if (!current.ok()) return {current.status().ToString()};

@@ -33,7 +33,7 @@ class PluginStatus {
 
  private:
   absl::Status Verdict() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns what there is to tell, or nothing.
+  // Returns the text to report; empty: none.
   std::string Take(const std::string& config, const absl::Status& answer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -74,7 +74,7 @@ enum class SandboxLimits {
   // The containers' sum where it bounds the pod (resources::IsBounded): the runtime holds the pod's
   // group to it, and would hold a container without a limit to those of its siblings.
   kBounds,
-  // The sum of the limits that containers have, as kubelet tells it: by it a runtime sizes a
+  // The sum of the limits that containers have, as kubelet sends it: by it a runtime sizes a
   // virtual machine.
   kSums,
 };

@@ -52,8 +52,8 @@ absl::StatusOr<std::string> WriteHostsFile(const FsRoot& root, const PodDir& dir
                                            const Manifest& pod, const PodContext& context);
 
 // Removes directories whose pod the daemon doesn't have and no process holds: those of a process
-// that was killed, or told to end at once; likewise the files of their locks (PodLock). Of a pod
-// that the daemon has and no process holds, the subPaths of containers that have ended are
+// that was killed, or ended at once by request; likewise the files of their locks (PodLock). Of a
+// pod that the daemon has and no process holds, the subPaths of containers that have ended are
 // unmounted.
 absl::Status RemoveOrphanedPodDirs(Client& client, const FsRoot& root,
                                    const std::string& state_directory);

@@ -35,7 +35,7 @@ std::vector<Container> WithShares(const Manifest& pod, std::vector<Container> al
   return all;
 }
 
-// The limits that the sandbox is told.
+// The limits in the sandbox's request.
 resources::Requirements ToldLimits(const Manifest& pod, const std::vector<Container>& all,
                                    const resources::Requirements& whole, SandboxLimits limits) {
   const resources::Requirements own = OwnOf(pod);

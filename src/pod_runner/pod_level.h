@@ -27,7 +27,7 @@ int OomScoreAdjOf(const Manifest& pod, const std::vector<resources::ContainerReq
 // limit see one. A CPU limit without a request makes the shares, too.
 resources::Requirements LinuxRequirementsOf(const Manifest& pod, size_t index);
 
-// The resources of the pod as a whole, as kubelet tells them (calculateSandboxResources): CPU
+// The resources of the pod as a whole, as kubelet sends them (calculateSandboxResources): CPU
 // shares by the pod's requests, so that pods weigh against each other; limits of CPU and memory as
 // `limits` says, and those of huge pages that the pod has itself. A sum above what the kernel holds
 // is none.

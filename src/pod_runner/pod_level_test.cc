@@ -55,7 +55,7 @@ TEST(PodLevel, ASandboxIsToldTheSumOfItsContainersLimits) {
   EXPECT_EQ(ToldOf(starts, SandboxLimits::kSums), absl::StrCat("150000 100000 ", 310 * kMi));
 }
 
-// kubelet tells it all the same; a group of the runtime's would hold "b" to the limit of "a".
+// kubelet sends it all the same; a group of the runtime's would hold "b" to the limit of "a".
 TEST(PodLevel, AContainerWithoutALimitIsHeldToNoneOfItsSiblings) {
   const std::string one = absl::StrCat("containers: [", Limiting("a", "cpu: 1, memory: 64Mi"), ", ",
                                        Limiting("b", "cpu: 2, memory: 0"), "]");

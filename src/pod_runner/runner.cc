@@ -399,7 +399,7 @@ void Runner::AwaitStops(const std::vector<Stop>& stops, StopTurns& turns, SlowSt
   bool killed = false;
   while (slow.left() > 0) {
     const std::vector<std::string> names = slow.Take(kQuietStop);
-    // OnStop has told of them where an interrupt began the stop.
+    // OnStop has reported them where an interrupt began the stop.
     if (!names.empty() && !outcome_.interrupted) observer_.OnSlowStop(names, pod_.grace_period_s);
     if (!killed && options_.interrupts && options_.interrupts() >= kills_at) {
       killed = true;

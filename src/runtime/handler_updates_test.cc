@@ -106,7 +106,7 @@ TEST_F(HandlerUpdatesTest, MoreIsToldBeforeAndLessAfterTheUpdate) {
   EXPECT_FALSE(IsMarked());
 }
 
-// The handler may have been told anything.
+// The size that the handler has is unknown.
 TEST_F(HandlerUpdatesTest, WithAMarkFromBeforeLessIsToldOnceMoreAsItWas) {
   Announce("1Gi");
   ASSERT_TRUE(run_.ReplaceFile(WantedFileOf("pod"), "").ok());

@@ -116,7 +116,7 @@ class Needs {
 
  private:
   // A container has more of the resource than its own amount, or than the pod's, `whole`. Where
-  // nobody announced, containers' amounts are those of Linux, and only their sum tells.
+  // nobody announced, containers' amounts are those of Linux, and only their sum counts.
   bool AnyLags(List list, const std::string& name, const Quantity& whole) const;
 
   const bool is_announced_;

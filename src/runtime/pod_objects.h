@@ -39,8 +39,8 @@ struct Sandbox {
   // Hooks know of its stop, or it was stopped while there were none.
   bool stop_told ABSL_GUARDED_BY(mutex) = false;
   // Contradictions between Linux and kubelet's word, or an announcement that a container did not
-  // follow, as they were told last, by container; "": the pod's own; "/": why the word isn't used.
-  // A missing one was told by an earlier daemon, if at all.
+  // follow, as they were reported last, by container; "": the pod's own; "/": why the word isn't
+  // used. A missing one was reported by an earlier daemon, if at all.
   std::map<std::string, std::string> contradictions ABSL_GUARDED_BY(mutex);
 
   SandboxRecord Snapshot() const {

@@ -18,7 +18,7 @@
 // CPUs and NUMA nodes are the kernel's lists, amounts of memory are bytes. "free" can still become
 // exclusive. Without exclusive CPUs a container's "cpus" are those that it shares, in a pod with
 // CPUs of its own with siblings alone; "cpuCount" is then absent. "memoryNodes" without "memory"
-// are the pod's. Nothing of the machine is told while no topology is known, and no "free",
+// are the pod's. Nothing of the machine is reported while no topology is known, and no "free",
 // "reserved" or "allocatable" where the policy is none. A device that is held and gone has
 // "present": false.
 #ifndef PLIMSOLL_AGENT_MANAGERS_ALLOCATION_REPORT_H_

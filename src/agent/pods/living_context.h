@@ -17,9 +17,9 @@ bool IsCritical(const PodRecord& record);
 // The node's amounts; the kernel's memory where the node tells none. Errors of /proc/meminfo.
 absl::StatusOr<NodeAmounts> AmountsOf(const PodHost& host);
 
-// Which limits a sandbox is told. Without a group of the agent's plimsolld makes the pod's, and
-// holds it to them; other runtimes are told what kubelet would tell them. May ask the runtime its
-// name.
+// The kind of limits in a sandbox's request. Without a group of the agent's plimsolld makes the
+// pod's, and holds it to them; other runtimes get those that kubelet would send. May ask the
+// runtime its name.
 pod::SandboxLimits SandboxLimitsOf(const PodHost& host);
 
 // Fills in amounts, swap, and the containers' places by the record's grant. UNAVAILABLE: the

@@ -86,7 +86,7 @@ pod::Manifest PodResizer::InForce(absl::Span<const ResizeStep> left) const {
 absl::Status PodResizer::AnnounceBack(const std::string& sandbox, absl::Span<const ResizeStep> left,
                                       const absl::Status& failure) {
   const bool is_told = left.front().kind != ResizeStep::Kind::kAnnounce;
-  // A runtime that is away is told by the next try, which comes soon.
+  // The next try, which comes soon, announces to a runtime that is away.
   if (!is_told || std::none_of(left.begin(), left.end(), IsOfContainer) || IsPassing(failure)) {
     return failure;
   }

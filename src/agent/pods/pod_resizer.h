@@ -48,7 +48,7 @@ class PodResizer {
   absl::Status Announce(const std::string& sandbox, GroupStep step, const pod::Manifest& written);
   // The pod with the resources that its containers have while `left` are not done.
   pod::Manifest InForce(absl::Span<const ResizeStep> left) const;
-  // Announces what is in force, after `failure` of the first of the steps `left`. Returns the
+  // Announces the current amounts, after `failure` of the first of the steps `left`. Returns the
   // failure, and what became of this.
   absl::Status AnnounceBack(const std::string& sandbox, absl::Span<const ResizeStep> left,
                             const absl::Status& failure);

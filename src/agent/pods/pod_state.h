@@ -61,7 +61,7 @@ class PodState {
   bool is_active() const;
   // A step has seen the runtime's pod.
   bool has_looked() const;
-  // is_active tells the truth: the pod is new, or a step has looked.
+  // is_active is up to date: the pod is new, or a step has looked.
   bool is_known() const;
   // Its CPUs, memory and devices are not free: a container of it may still use them.
   bool holds_grant() const;

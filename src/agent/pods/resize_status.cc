@@ -30,8 +30,8 @@ Json AmountsJson(const ResourceList& list) {
   return amounts;
 }
 
-// The amount as it was written if `is_same` holds for it, which tells that the one in force is the
-// nearest that the kernel can hold; else the one in force.
+// The amount as it was written if `is_same` holds for it: the current one is the nearest that the
+// kernel can hold. Else the current one.
 void Set(ResourceList& list, const std::string& name, const Quantity& in_force,
          const ResourceList& written, absl::FunctionRef<bool(const Quantity&)> is_same) {
   const auto it = written.find(name);
@@ -59,7 +59,7 @@ void SetMemoryLimit(int64_t bytes, const ResourceList& written, ResourceList& li
 }
 
 // One cpu.weight stands for several requests: the written one if it is among them, or if the
-// runtime tells no shares.
+// runtime reports no shares.
 void SetCpuRequest(int64_t shares, const ResourceList& written, ResourceList& list) {
   const auto reported = static_cast<uint64_t>(shares);
   const auto it = written.find("cpu");
@@ -74,11 +74,11 @@ void SetCpuRequest(int64_t shares, const ResourceList& written, ResourceList& li
   list["cpu"] = Quantity::FromMilli(resources::SharesToMilliCpu(reported));
 }
 
-// The resources in force. `given`, which the node has given, has the spelling of amounts.
+// The current resources. `given`, which the node has given, has the spelling of amounts.
 Requirements InForce(const ReportedResources& reported, const Requirements& given,
                      bool has_exclusive_cpus) {
   // What no control file holds, such as a request of memory, is the runtime's word. A runtime that
-  // tells none, such as containerd, has the amounts that were given, as kubelet takes it.
+  // reports none, such as containerd, has the amounts that were given, as kubelet takes it.
   Requirements in_force = reported.written.value_or(given);
   for (const char* name : {"cpu", "memory"}) in_force.limits.erase(name);
   in_force.requests.erase("cpu");

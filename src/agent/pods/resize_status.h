@@ -19,7 +19,7 @@ struct ResourceTraits {
 
 // Adds `allocatedResources`, which the node has given the container, and `resources`, which are in
 // force as the runtime reports them, spelled as written where the kernel can hold nothing nearer.
-// Amounts that the kernel doesn't have and the runtime doesn't tell, as containerd no request of
+// Amounts that the kernel doesn't have and the runtime doesn't report, as containerd no request of
 // memory, are those given, as in kubelet. A runtime that reports no resources at all leaves
 // `resources` out. The limit of exclusive CPUs is their number. A limit that a container has
 // from its pod is not told.
