@@ -52,11 +52,7 @@ class LoginTest : protected WithClosedRegistry, public NodeAgentTest {
     const std::string busybox =
         Host().Read(absl::StrCat(node_.directory(), "/busybox/bin/busybox")).value_or("");
     image::TestLayout layout;
-    layout.List(layout.AddImage({image::TarBuilder()
-                                     .File("bin/busybox", busybox, {.mode = 0755})
-                                     .Symlink("bin/sh", "busybox")
-                                     .Build()}),
-                "v1");
+    layout.List(layout.AddBusybox(busybox), "v1");
     layout.WriteTo(directory_.root(), "layout");
     const absl::Status pushed =
         image::Push(directory_.root().PathOf("layout"), name_,

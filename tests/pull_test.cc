@@ -80,11 +80,7 @@ class ImagePullTest : protected WithRegistry, public NodeTest {
         Host().Read(absl::StrCat(node_.directory(), "/busybox/bin/busybox")).value_or("");
     EXPECT_THAT(busybox, Not(IsEmpty()));
     image::TestLayout layout;
-    layout.List(layout.AddImage({image::TarBuilder()
-                                     .File("bin/busybox", busybox, {.mode = 0755})
-                                     .Symlink("bin/sh", "busybox")
-                                     .Build()}),
-                "v1");
+    layout.List(layout.AddBusybox(busybox), "v1");
     layout.WriteTo(directory_.root(), "layout");
     blob_bytes_ = 0;
     const std::string manifest = image::TestLayout::PathOf(

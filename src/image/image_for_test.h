@@ -61,6 +61,13 @@ struct TestLayout {
                                {"layers", TestJson(layers)}};
     return AddBlob(manifest.dump(), kOciManifestType);
   }
+  // Adds an image with nothing but this busybox and its shell.
+  TestJson AddBusybox(const std::string& program) {
+    return AddImage({TarBuilder()
+                         .File("bin/busybox", program, {.mode = 0755})
+                         .Symlink("bin/sh", "busybox")
+                         .Build()});
+  }
   // Lists a manifest in the layout's index.
   void List(TestJson descriptor, const std::string& name = "") {
     if (!name.empty()) descriptor["annotations"]["org.opencontainers.image.ref.name"] = name;

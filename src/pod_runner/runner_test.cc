@@ -72,11 +72,9 @@ class LosingDaemon : public cri::RuntimeService::Service, public node::NodeServi
   int64_t started_at_ ABSL_GUARDED_BY(mutex_) = 1;
 };
 
-// A daemon on a machine so busy that it answers a start before the kernel refuses the program.
-class BusyDaemon : public cri::RuntimeService::Service, public node::NodeService::Service {
+// A daemon that makes any sandbox, and has none in its list.
+class SandboxDaemon : public cri::RuntimeService::Service, public node::NodeService::Service {
  public:
-  static constexpr char kWhy[] = "container \"a\": its program could not be executed \x1b";
-
   grpc::Status RunPodSandbox(grpc::ServerContext*, const cri::RunPodSandboxRequest*,
                              cri::RunPodSandboxResponse* response) override {
     response->set_pod_sandbox_id("0123456789ab");
@@ -94,6 +92,17 @@ class BusyDaemon : public cri::RuntimeService::Service, public node::NodeService
                                 cri::RemovePodSandboxResponse*) override {
     return grpc::Status::OK;
   }
+  grpc::Status DaemonStatus(grpc::ServerContext*, const node::DaemonStatusRequest*,
+                            node::DaemonStatusResponse*) override {
+    return grpc::Status::OK;
+  }
+};
+
+// A daemon on a machine so busy that it answers a start before the kernel refuses the program.
+class BusyDaemon : public SandboxDaemon {
+ public:
+  static constexpr char kWhy[] = "container \"a\": its program could not be executed \x1b";
+
   grpc::Status PodSandboxStatus(grpc::ServerContext*, const cri::PodSandboxStatusRequest*,
                                 cri::PodSandboxStatusResponse* response) override {
     response->mutable_status()->mutable_network()->set_ip(ip);
@@ -133,10 +142,6 @@ class BusyDaemon : public cri::RuntimeService::Service, public node::NodeService
     status.set_message(kWhy);
     return grpc::Status::OK;
   }
-  grpc::Status DaemonStatus(grpc::ServerContext*, const node::DaemonStatusRequest*,
-                            node::DaemonStatusResponse*) override {
-    return grpc::Status::OK;
-  }
 
   std::string ip;  // the pod's
 
@@ -145,27 +150,10 @@ class BusyDaemon : public cri::RuntimeService::Service, public node::NodeService
 };
 
 // A daemon with a container that takes its time to stop: until it is killed, or for a moment.
-class StoppingDaemon : public cri::RuntimeService::Service, public node::NodeService::Service {
+class StoppingDaemon : public SandboxDaemon {
  public:
   StoppingDaemon(std::string slow, bool is_deaf) : slow_(std::move(slow)), is_deaf_(is_deaf) {}
 
-  grpc::Status RunPodSandbox(grpc::ServerContext*, const cri::RunPodSandboxRequest*,
-                             cri::RunPodSandboxResponse* response) override {
-    response->set_pod_sandbox_id("0123456789ab");
-    return grpc::Status::OK;
-  }
-  grpc::Status ListPodSandbox(grpc::ServerContext*, const cri::ListPodSandboxRequest*,
-                              cri::ListPodSandboxResponse*) override {
-    return grpc::Status::OK;
-  }
-  grpc::Status StopPodSandbox(grpc::ServerContext*, const cri::StopPodSandboxRequest*,
-                              cri::StopPodSandboxResponse*) override {
-    return grpc::Status::OK;
-  }
-  grpc::Status RemovePodSandbox(grpc::ServerContext*, const cri::RemovePodSandboxRequest*,
-                                cri::RemovePodSandboxResponse*) override {
-    return grpc::Status::OK;
-  }
   grpc::Status CreateContainer(grpc::ServerContext*, const cri::CreateContainerRequest* request,
                                cri::CreateContainerResponse* response) override {
     response->set_container_id(request->config().metadata().name());
@@ -204,10 +192,6 @@ class StoppingDaemon : public cri::RuntimeService::Service, public node::NodeSer
                                                       : absl::Milliseconds(100));
     }
     Note(id + " has ended");
-    return grpc::Status::OK;
-  }
-  grpc::Status DaemonStatus(grpc::ServerContext*, const node::DaemonStatusRequest*,
-                            node::DaemonStatusResponse*) override {
     return grpc::Status::OK;
   }
 
