@@ -254,16 +254,17 @@ TEST_F(EngineClassesTest, InspectionComparesHoldersWithWhatLives) {
   ASSERT_TRUE(engine_->RemoveContainer(id).ok());
   ASSERT_TRUE(engine_->RemoveSandbox(pod).ok());
   EXPECT_THAT(engine_->Inspect(), IsEmpty());
+  // Names of their own: the watcher of exits may still release the removed ones' places.
   ASSERT_TRUE(
-      classes_->Reserve(qos::Level::kContainer, id, "container a", {{"rdt", "bronze"}}).ok());
-  ASSERT_TRUE(classes_->Reserve(qos::Level::kPod, pod, "pod", {{"net", "silver"}}).ok());
+      classes_->Reserve(qos::Level::kContainer, "other", "container b", {{"rdt", "bronze"}}).ok());
+  ASSERT_TRUE(classes_->Reserve(qos::Level::kPod, "other-pod", "pod", {{"net", "silver"}}).ok());
   const std::vector<Finding> findings = engine_->Inspect();
   ASSERT_EQ(findings.size(), 2u);
   EXPECT_EQ(findings[0].difference, Difference::kStrayClassPlace);
-  EXPECT_EQ(findings[0].sandbox_id, pod);
+  EXPECT_EQ(findings[0].sandbox_id, "other-pod");
   EXPECT_EQ(findings[0].what, "holds a place in the class net silver, and is not recorded");
   EXPECT_EQ(findings[1].difference, Difference::kStrayClassPlace);
-  EXPECT_EQ(findings[1].container_id, id);
+  EXPECT_EQ(findings[1].container_id, "other");
   EXPECT_THAT(findings[1].what, HasSubstr("rdt bronze"));
 }
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
@@ -41,7 +42,7 @@ TEST_F(HotplugTest, ACpuIsPluggedIn) {
   ASSERT_EQ(Sum(whole, "cpu"), 8);
   Ask("plug in a CPU");
   ASSERT_TRUE(Eventually([] { return Host().Exists(kNewCpu); }));
-  ASSERT_TRUE(Host().Write(kOnline, "1").ok());
+  ASSERT_EQ(Host().Write(kOnline, "1"), absl::OkStatus());
   cri::ResourceTopology more;
   ASSERT_TRUE(stream.Next(&more)) << stream.Finish().error_message();
   EXPECT_EQ(Sum(more, "cpu"), 9) << "one message, when it is online";
@@ -71,16 +72,16 @@ TEST_F(HotplugTest, AContainerOutlivesItsOnlyCpu) {
   const std::string id = Start(pod, config);
   TopologyStream stream(node_);
   ASSERT_EQ(ReadUntil(stream, "cpu", 9), 1);
-  ASSERT_TRUE(Host().Write(kOnline, "0").ok());
+  ASSERT_EQ(Host().Write(kOnline, "0"), absl::OkStatus());
   ASSERT_EQ(ReadUntil(stream, "cpu", 8), 1);
   EXPECT_TRUE(Eventually([&] { return Status(id).resources().linux().cpuset_cpus() == "0-7"; }))
       << Status(id).resources().linux().cpuset_cpus();
   EXPECT_EQ(Status(id).state(), cri::CONTAINER_RUNNING);
-  ASSERT_TRUE(Host().Write(kOnline, "1").ok());
+  ASSERT_EQ(Host().Write(kOnline, "1"), absl::OkStatus());
   ASSERT_EQ(ReadUntil(stream, "cpu", 9), 1);
   EXPECT_TRUE(Eventually([&] { return Status(id).resources().linux().cpuset_cpus() == "8"; }))
       << "what it asked for, as soon as that is there again";
-  ASSERT_TRUE(Host().Write(kOnline, "0").ok());
+  ASSERT_EQ(Host().Write(kOnline, "0"), absl::OkStatus());
   ASSERT_EQ(ReadUntil(stream, "cpu", 8), 1);
 }
 
@@ -88,7 +89,7 @@ TEST_F(HotplugTest, AContainerOutlivesItsOnlyCpu) {
 class CpuRemovalTest : public HotplugTest {};
 
 TEST_F(CpuRemovalTest, StreamsAreToldAndTheContainerOnItRunsOn) {
-  ASSERT_TRUE(Host().Write(kOnline, "1").ok());
+  ASSERT_EQ(Host().Write(kOnline, "1"), absl::OkStatus());
   cri::ContainerConfig config = Shell("while :; do :; done");
   config.mutable_linux()->mutable_resources()->set_cpuset_cpus("8");
   const std::string id = Start(RunPod(), config);

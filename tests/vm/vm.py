@@ -155,8 +155,10 @@ class Vm:
             archive.addfile(entry, io.BytesIO(run.encode()))
         disk = options.disk_file or self._work / "disk.img"
         subprocess.run(["truncate", "-s", options.disk, str(disk)], check=True)
-        # Others use this machine too, and QEMU must not outlive this process.
-        command = ["setpriv", "--pdeathsig", "KILL", "nice", "-n", "5", *options.command(self._work)]
+        # Its kernel gives a plugged-in CPU ten seconds to answer, and refuses it for good after them:
+        # QEMU goes before the tests beside it. It must not outlive this process.
+        command = ["setpriv", "--pdeathsig", "KILL", "nice", "-n", "-5",
+                   *options.command(self._work)]
         with open(self._work / "qemu", "wb") as messages:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=messages,
                                              stderr=messages)
