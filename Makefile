@@ -16,6 +16,10 @@ check: setup ## set up, build with warnings as errors (build/check, in units), r
 	@cmake --build --preset check -j $(JOBS)
 	@tools/run_tests.sh check
 
+kube-image: release ## the image of plimsoll-kube for the DaemonSet: build/plimsoll-kube.tar, an OCI archive
+	@tools/kube_image --archive build/plimsoll-kube.tar build/release/bin/plimsoll-kube
+	@echo build/plimsoll-kube.tar
+
 build: setup-build ## the debug build (build/dev)
 	@cmake --preset dev >/dev/null
 	@cmake --build --preset dev -j $(JOBS)

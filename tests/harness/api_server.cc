@@ -58,9 +58,8 @@ std::string FieldOfHead(const std::string& request, const std::string& name) {
 }  // namespace
 
 ApiServer::ApiServer(const std::string& directory) : kubeconfig_(directory + "/kubeconfig") {
-  const kube::TestAuthority authority;
   server_ = std::make_unique<kube::HttpsTestServer>(
-      authority.Issue("IP:127.0.0.1"),
+      authority_.Issue("IP:127.0.0.1"),
       [this](kube::HttpsTestServer::Peer& peer, const std::string& request) {
         return Serve(peer, request);
       });
@@ -68,9 +67,15 @@ ApiServer::ApiServer(const std::string& directory) : kubeconfig_(directory + "/k
       "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
       "contexts: [{name: c, context: {cluster: c, user: u}}]\n"
       "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:",
-      server_->port(), "', certificate-authority-data: ", absl::Base64Escape(authority.pem()),
+      server_->port(), "', certificate-authority-data: ", absl::Base64Escape(authority_.pem()),
       "}}]\nusers: [{name: u, user: {token: ", kToken, "}}]\n");
   EXPECT_TRUE(Host().ReplaceFile(kubeconfig_, text).ok());
+}
+
+void ApiServer::WriteAccount(const std::string& directory) const {
+  EXPECT_TRUE(Host().ReplaceFile(directory + "/ca.crt", authority_.pem()).ok());
+  EXPECT_TRUE(Host().ReplaceFile(directory + "/token", kToken).ok());
+  EXPECT_TRUE(Host().ReplaceFile(directory + "/namespace", "plimsoll-system").ok());
 }
 
 ApiServer::~ApiServer() {

@@ -23,6 +23,9 @@ class ApiServer {
 
   kube::FakeApiClient& objects() { return objects_; }
   const std::string& kubeconfig() const { return kubeconfig_; }
+  int port() const { return server_->port(); }
+  // Writes the files that a pod has of its service account into the directory.
+  void WriteAccount(const std::string& directory) const;
 
   // Ends all connections, and answers none until it is back.
   void GoAway();
@@ -33,6 +36,7 @@ class ApiServer {
   bool ServeWatch(kube::HttpsTestServer::Peer& peer, const std::string& path);
 
   const std::string kubeconfig_;
+  const kube::TestAuthority authority_;
   kube::FakeApiClient objects_;
   std::atomic<bool> is_away_ = false;
   std::unique_ptr<kube::HttpsTestServer> server_;
