@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -141,15 +140,15 @@ absl::Status Recovery::GiveUpPlace(const std::string& sandbox_id, bool keeps_gro
                      : RemoveSandboxPlace(parts_.options.host, parts_.options.run, sandbox_id);
 }
 
-void Recovery::DetachNow(const std::string& sandbox_id) {
+bool Recovery::DetachNow(const std::string& sandbox_id) {
   const auto sandbox = parts_.objects.FindSandbox(sandbox_id);
-  if (!sandbox.ok()) return;  // a client has removed it meanwhile
+  if (!sandbox.ok()) return true;  // a client has removed it meanwhile
   if ((*sandbox)->Snapshot().state == SandboxState::kRemoving) {
     const absl::Status removed = life_cycle_.remove(sandbox_id);
     const bool is_gone = absl::IsNotFound(removed) &&
                          absl::IsNotFound(parts_.objects.FindSandbox(sandbox_id).status());
     if (!is_gone) parts_.options.events->Warn(sandbox_id, "", removed);
-    return;
+    return is_gone || removed.ok();
   }
   absl::MutexLock operation(&(*sandbox)->operation);
   absl::Status status = parts_.networks.Detach(sandbox_id);
@@ -159,23 +158,35 @@ void Recovery::DetachNow(const std::string& sandbox_id) {
       sandbox_id, "",
       Annotate(status,
                "its network can't be given back now (stop or remove the sandbox to try again)"));
+  return status.ok();
+}
+
+bool Recovery::TryAgain(const std::string& sandbox_id, bool is_done) {
+  absl::MutexLock lock(&mutex_);
+  bool& is_wanted_again = detaching_[sandbox_id];
+  if (is_wanted_again && !is_done && !ending_) {
+    is_wanted_again = false;
+    return true;
+  }
+  detaching_.erase(sandbox_id);
+  return false;
 }
 
 void Recovery::DetachLater(const std::string& sandbox_id) {
   {
     absl::MutexLock lock(&mutex_);
-    if (!detaching_.insert(sandbox_id).second) return;
+    const auto [at, is_new] = detaching_.try_emplace(sandbox_id, false);
+    if (!is_new) {
+      at->second = true;
+      return;
+    }
   }
-  const auto forget = [this, sandbox_id] {
-    absl::MutexLock lock(&mutex_);
-    detaching_.erase(sandbox_id);
-  };
-  const auto detach = [this, sandbox_id, forget] {
-    const absl::Cleanup at_end = forget;
-    if (!ending_) DetachNow(sandbox_id);
+  const auto detach = [this, sandbox_id] {
+    while (TryAgain(sandbox_id, ending_ || DetachNow(sandbox_id))) {
+    }
   };
   // Not run here: plugins may take minutes, and a new sandbox of the pod doesn't wait for them.
-  if (!detachers_.TrySchedule(detach)) forget();
+  if (!detachers_.TrySchedule(detach)) TryAgain(sandbox_id, /*is_done=*/true);
 }
 
 void Recovery::DetachRemains(const SandboxRecord& pod) {

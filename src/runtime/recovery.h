@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
@@ -59,8 +59,8 @@ class Recovery {
   std::vector<std::string> Troubles() const;
   // Makes another thread give back the networks of the pod's remains (Objects::RemainsOf). Those
   // that are half made or half removed it removes. A new sandbox of the pod doesn't wait for them.
-  // Skips those that are under way already, and those that find the queue full: the pod's next
-  // sandbox or a client's stop or removal tries again.
+  // Those that are under way already are tried once more if they fail. Skips those that find the
+  // queue full: the pod's next sandbox or a client's stop or removal tries again.
   void DetachRemains(const SandboxRecord& pod);
   // Leaves networks whose detaching hasn't begun to the next start. For an engine that ends.
   void End() { ending_ = true; }
@@ -99,9 +99,13 @@ class Recovery {
 
   // In other threads: detaches networks that a kill or a reboot left, and collects network garbage.
   void RecoverNetworks();
-  // Schedules DetachNow, unless it is pending or running for that sandbox, or the queue is full.
+  // Schedules DetachNow, unless the queue is full. One that is pending or running for that sandbox
+  // is repeated if it fails.
   void DetachLater(const std::string& sandbox_id);
-  void DetachNow(const std::string& sandbox_id);
+  // False: failed, with a warning.
+  bool DetachNow(const std::string& sandbox_id);
+  // After a try of DetachLater's work: true if another one is due, else forgets the sandbox.
+  bool TryAgain(const std::string& sandbox_id, bool is_done);
   void DetachStray(const std::string& sandbox_id, bool keeps_group);
 
   // Adds an error about the finding's object to the troubles, and tells it. Does nothing for OK.
@@ -115,8 +119,8 @@ class Recovery {
   const LifeCycle life_cycle_;
   mutable absl::Mutex mutex_;
   std::vector<std::string> troubles_ ABSL_GUARDED_BY(mutex_);
-  // Sandboxes for which DetachLater's work is pending or running.
-  absl::flat_hash_set<std::string> detaching_ ABSL_GUARDED_BY(mutex_);
+  // Sandboxes for which DetachLater's work is pending or running. True: asked for meanwhile.
+  absl::flat_hash_map<std::string, bool> detaching_ ABSL_GUARDED_BY(mutex_);
   std::atomic<bool> ending_ = false;
   // Last, so that its threads end before what they use.
   WorkerPool detachers_{/*max_threads=*/4, /*max_queued=*/10000};
