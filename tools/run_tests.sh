@@ -1,8 +1,8 @@
 #!/bin/bash
 # Runs a preset's tests: tools/run_tests.sh PRESET [ctest argument]...
 #
-# CTest's own output, with two additions before its summary: the reason of each skipped test, and each
-# suite's (label's) time beside its budget.
+# CTest's own output, with two additions before its summary, the reason of each skipped test and each
+# suite's (label's) time beside its budget, and the last lines of each failed test after it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:?usage: tools/run_tests.sh PRESET [ctest argument]...}
@@ -41,5 +41,17 @@ awk '
       (seconds > budget[label] ? "   OVER BUDGET" : "")
   }' tests/budgets "$summary"
 
-cat "$summary"
+# The tests of a suite that broke off were not run: only their number is of use.
+awk '
+  /\(Not Run\)$/ { ++left; next }
+  { print }
+  END { if (left) printf "\t%d more were not run\n", left }' "$summary"
+sed -n -E 's/^\t *[0-9]+ - (.*) \((Failed|Timeout|SEGFAULT|ILLEGAL|NUMERICAL|OTHER_FAULT|Subprocess .*)\)$/\1/p' \
+  "$summary" | while read -r name; do
+  printf '\n%s: its last lines\n' "$name"
+  awk -v name="$name" '
+    /^[0-9]+\/[0-9]+ Test: / { take = substr($0, index($0, " Test: ") + 7) == name }
+    take && /^<end of output>/ { take = 0 }
+    take' "$log" | tail -n 25
+done
 exit "$status"

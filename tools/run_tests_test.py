@@ -9,7 +9,7 @@ import unittest
 
 TOOL = pathlib.Path(__file__).resolve().parent / "run_tests.sh"
 CTEST = """#!/bin/bash
-cat <<'END'
+cat <<END
 Test project /x
       Start 1: base: A.Passes
 1/2 Test #1: base: A.Passes ..........   Passed    0.01 sec
@@ -25,6 +25,7 @@ Total Test time (real) =   0.03 sec
 
 The following tests did not run:
 \t  2 - linux: B.Skips (Skipped)
+${CTEST_FAILURES:-}
 END
 echo "$*" >args
 exit ${CTEST_EXIT:-0}
@@ -42,6 +43,12 @@ is mounted here
 [  SKIPPED ] B.Skips (0 ms)
 [  SKIPPED ] 1 test, listed below:
 [  SKIPPED ] B.Skips
+<end of output>
+3/4 Test: runtime: all
+Output:
+/x/runtime_test ended with status 139
+<end of output>
+Test Failed.
 """
 
 
@@ -67,7 +74,7 @@ class RunTestsTest(unittest.TestCase):
         run = self.run_tests("dev", "-L", "unit")
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         lines = run.stdout.splitlines()
-        self.assertEqual(lines[-1], "\t  2 - linux: B.Skips (Skipped)")
+        self.assertIn("\t  2 - linux: B.Skips (Skipped)", lines)
         self.assertIn("  linux: B.Skips: no resctrl is mounted here", lines)
         self.assertLess(lines.index("Skipped, and why:"),
                         lines.index("100% tests passed, 0 tests failed out of 2"))
@@ -79,6 +86,14 @@ class RunTestsTest(unittest.TestCase):
         lines = self.run_tests("dev").stdout.splitlines()
         self.assertTrue(any("slow" in line and "OVER BUDGET" in line for line in lines), lines)
         self.assertFalse(any("unit" in line and "OVER BUDGET" in line for line in lines), lines)
+
+    def test_a_suite_that_broke_off_is_explained_last(self):
+        failures = ("The following tests FAILED:\n\t3 - runtime: A.B (Not Run)\n"
+                    "\t4 - runtime: A.C (Not Run)\n\t5 - runtime: all (Failed)")
+        lines = self.run_tests("dev", CTEST_EXIT="8", CTEST_FAILURES=failures).stdout.splitlines()
+        self.assertFalse(any("Not Run" in line for line in lines), lines)
+        self.assertIn("\t2 more were not run", lines)
+        self.assertEqual(lines[-1], "/x/runtime_test ended with status 139")
 
     def test_ctests_exit_code_is_kept(self):
         self.assertEqual(self.run_tests("dev", CTEST_EXIT="8").returncode, 8)
