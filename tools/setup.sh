@@ -23,10 +23,45 @@ done
 command -v dpkg-query >/dev/null ||
   fail "this is no Debian system (no dpkg-query). Install by hand what packaging/debian-packages names."
 
-wanted=$(awk -v groups=" $groups " '
+listed=$(awk -v groups=" $groups " '
   { sub(/#.*/, ""); sub(/[ \t]+$/, "") }
   /^\[/ { take = index(groups, " " substr($0, 2, length($0) - 2) " "); next }
   NF && take { print $1 }' "$list")
+
+updated=
+update() {
+  [ -z "$updated" ] || return 0
+  updated=1
+  # A broken package source may have nothing to do with these packages: only the install counts.
+  apt-get update -q || echo "setup: apt-get update failed for some source; trying to install all the same" >&2
+}
+
+is_installed() {
+  dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed
+}
+is_offered() {
+  apt-cache policy "$1" 2>/dev/null | grep -q '^  Candidate: [^(]'
+}
+# Sets `chosen` to the first of the alternatives "a|b" that passes the test.
+choose() {
+  for chosen in $(echo "$2" | tr '|' ' '); do
+    if "$1" "$chosen"; then return 0; fi
+  done
+  return 1
+}
+wanted=
+for entry in $listed; do
+  chosen=$entry
+  case $entry in
+    *'|'*)
+      if ! choose is_installed "$entry" && ! choose is_offered "$entry"; then
+        # A minimal Debian has no package lists, and offers nothing.
+        if [ "$(id -u)" = 0 ]; then update >&2; fi
+        choose is_offered "$entry" || chosen=${entry%%|*}
+      fi ;;
+  esac
+  wanted="$wanted $chosen"
+done
 
 # One query for all; a package unknown to dpkg is only missing from the answer.
 # shellcheck disable=SC2086
@@ -40,7 +75,7 @@ done
 
 echo "setup: Debian packages that are missing:"
 for package in $missing; do
-  awk -v package="$package" '$1 == package { sub(/^[^#]*#/, "#"); printf "  %-24s%s\n", package, $0 }' "$list"
+  awk -v package="$package" 'index("|" $1 "|", "|" package "|") { sub(/^[^#]*#/, "#"); printf "  %-24s%s\n", package, $0 }' "$list"
 done
 
 [ "$(id -u)" = 0 ] ||
@@ -57,9 +92,8 @@ if [ "${YES:-}" != 1 ] && [ "${CI:-}" != true ] && [ -t 0 ]; then
 fi
 
 export DEBIAN_FRONTEND=noninteractive
-# A broken package source may have nothing to do with these packages: only the install counts.
-apt-get update -q || echo "setup: apt-get update failed for some source; trying to install all the same" >&2
+update
 # shellcheck disable=SC2086
 apt-get install -q -y --no-install-recommends $missing ||
-  fail "apt-get could not install:$missing (see above; are the package sources those of Debian 12?)"
+  fail "apt-get could not install:$missing (see above; are the package sources those of Debian 12 or 13?)"
 echo "setup: done"

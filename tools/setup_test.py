@@ -21,6 +21,14 @@ other     # for tests
 """
 # dpkg-query knows `here` and the remains of `removed`; it reports the others on stderr only.
 DPKG_QUERY = """#!/bin/sh
+if [ "$3" = '${db:Status-Status}\\n' ]; then
+  case $4 in
+    here) echo installed ;;
+    removed) echo config-files ;;
+    *) exit 1 ;;
+  esac
+  exit
+fi
 for word; do
   case $word in
     here) echo 'here installed' ;;
@@ -37,6 +45,14 @@ case $1 in
   install) exit ${APT_INSTALL_EXIT:-0} ;;
 esac
 """
+# apt-cache offers `newer` and `newest`; with APT_LISTS=missing only after an update.
+APT_CACHE = """#!/bin/sh
+[ "${APT_LISTS:-}" != missing ] || grep -q update "$APT_LOG" 2>/dev/null || exit 0
+case $2 in
+  newer | newest) printf '%s:\\n  Installed: (none)\\n  Candidate: 1.2\\n' "$2" ;;
+  older) printf '%s:\\n  Installed: (none)\\n  Candidate: (none)\\n' "$2" ;;
+esac
+"""
 
 
 class SetupTest(unittest.TestCase):
@@ -47,6 +63,7 @@ class SetupTest(unittest.TestCase):
         self.log = self.directory / "apt.log"
         self.program("dpkg-query", DPKG_QUERY)
         self.program("apt-get", APT_GET)
+        self.program("apt-cache", APT_CACHE)
         self.program("id", "#!/bin/sh\necho ${FAKE_UID:-0}\n")
         (self.directory / "list").write_text(LIST)
 
@@ -70,6 +87,28 @@ class SetupTest(unittest.TestCase):
         self.assertEqual(apt, ["update -q", "install -q -y --no-install-recommends gone removed"])
         self.assertIn("why gone is wanted", run.stdout)
         self.assertNotIn("is installed", run.stdout)
+
+    def test_of_alternatives_the_installed_one_counts(self):
+        (self.directory / "list").write_text("[build]\nnewer|here # why\n")
+        run, apt = self.run_setup("build")
+        self.assertEqual((run.returncode, run.stdout, run.stderr, apt), (0, "", "", []))
+
+    def test_of_alternatives_the_first_that_is_offered_is_installed(self):
+        (self.directory / "list").write_text("[build]\nolder|newer|newest # why one is wanted\n")
+        run, apt = self.run_setup("build")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(apt, ["update -q", "install -q -y --no-install-recommends newer"])
+        self.assertIn("why one is wanted", run.stdout)
+
+    def test_of_alternatives_none_is_offered_before_an_update(self):
+        (self.directory / "list").write_text("[build]\nolder|newer # why\n")
+        _, apt = self.run_setup("build", APT_LISTS="missing")
+        self.assertEqual(apt, ["update -q", "install -q -y --no-install-recommends newer"])
+
+    def test_of_alternatives_that_nobody_offers_the_first_is_named(self):
+        (self.directory / "list").write_text("[build]\nolder|gone # why\n")
+        run, _ = self.run_setup("build", APT_INSTALL_EXIT="100")
+        self.assertIn("could not install: older", run.stderr)
 
     def test_nothing_missing_is_silent(self):
         (self.directory / "list").write_text("[build]\nhere\n")
@@ -117,7 +156,7 @@ class SetupTest(unittest.TestCase):
             if not line or line.startswith(("#", "[")):
                 continue
             package, _, why = line.partition("#")
-            self.assertRegex(package.strip(), r"^[a-z0-9][a-z0-9+.-]+$")
+            self.assertRegex(package.strip(), r"^[a-z0-9][a-z0-9+.-]+(\|[a-z0-9][a-z0-9+.-]+)*$")
             self.assertTrue(why.strip(), f"{package.strip()}: say why it is needed")
             self.assertNotIn(package.strip(), seen)
             seen.add(package.strip())
