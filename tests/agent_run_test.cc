@@ -58,7 +58,7 @@ TEST_F(AgentRunTest, TheAgentTakesADetachedPodAndRestartsIt) {
   EXPECT_EQ(PodStatus(sandbox).metadata().name(), "web");
   const Json pod = agent_.Pod("web");
   ASSERT_FALSE(pod.is_null()) << run.err;
-  EXPECT_EQ(PodStatus(sandbox).metadata().uid(), pod["metadata"]["uid"]);
+  EXPECT_EQ(PodStatus(sandbox).metadata().uid(), pod["metadata"]["uid"].get<std::string>());
   ASSERT_TRUE(StopContainer(CriId(pod["status"]["containerStatuses"][0]), 60).ok());
   EXPECT_TRUE(agent_.Await("web", [](const Json& now) {
     const Json& container = now["status"]["containerStatuses"][0];

@@ -107,7 +107,8 @@ TEST_F(ImportTest, OciLayoutDirectory) {
                                {"Labels", {{"k", "v"}}}}));
   const Image image = MustImport(Put("layout", layout), "hello");
   EXPECT_THAT(image.record.repo_tags, ElementsAre("docker.io/library/hello:latest"));
-  EXPECT_EQ(image.record.manifest_digest, layout.index["manifests"][0]["digest"]);
+  EXPECT_EQ(image.record.manifest_digest,
+            layout.index["manifests"][0]["digest"].get<std::string>());
   EXPECT_EQ(image.record.chain_ids.size(), 2u);
   EXPECT_EQ(image.record.size_bytes, 10u);
   EXPECT_THAT(image.config.entrypoint, ElementsAre("/bin/hello"));

@@ -95,7 +95,7 @@ TEST_F(LyingPullTest, AnHonestOneIsBelieved) {
   Serve([](const std::string&, LyingAnswer*) {});
   const auto image = Pull();
   ASSERT_TRUE(image.ok()) << image.status();
-  EXPECT_EQ(image->record.manifest_digest, image_["digest"]);
+  EXPECT_EQ(image->record.manifest_digest, image_["digest"].get<std::string>());
 }
 
 TEST_F(LyingPullTest, APlainRegistryOnLoopbackLeadsToNoOtherHost) {

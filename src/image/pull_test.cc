@@ -201,7 +201,7 @@ TEST_F(PullTest, ByDigestOfAnIndex) {
   ASSERT_TRUE(image.ok()) << image.status();
   EXPECT_THAT(image->record.repo_tags, IsEmpty());
   EXPECT_THAT(image->record.repo_digests, ElementsAre(by_digest));
-  EXPECT_EQ(image->record.manifest_digest, ours["digest"]);
+  EXPECT_EQ(image->record.manifest_digest, ours["digest"].get<std::string>());
   EXPECT_EQ(service_->Find(by_digest)->record.id, image->record.id);
   ASSERT_TRUE(service_->Remove(by_digest).ok());
   ExpectNothingLeft();
@@ -359,7 +359,8 @@ TEST_F(PullTest, LayersInZstdAndUncompressed) {
   ASSERT_TRUE(pushed.ok()) << pushed;
   const auto image = Pull(name);
   ASSERT_TRUE(image.ok()) << image.status();
-  EXPECT_EQ(image->record.manifest_digest, layout.index["manifests"][0]["digest"]);
+  EXPECT_EQ(image->record.manifest_digest,
+            layout.index["manifests"][0]["digest"].get<std::string>());
   const auto lease = service_->Lease(image->record.id);
   ASSERT_TRUE(lease.ok());
   EXPECT_EQ(*FsRoot::Open((*lease)->lower_directories()[0])->Read("high"), "plain");

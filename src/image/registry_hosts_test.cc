@@ -317,7 +317,7 @@ TEST_F(RegistryHostsPullTest, AMirrorGetsItsHeaderAndAnotherPath) {
   WriteHosts(header);
   const auto pulled = Pull();
   ASSERT_TRUE(pulled.ok()) << pulled.status();
-  EXPECT_EQ(pulled->record.manifest_digest, image["digest"]);
+  EXPECT_EQ(pulled->record.manifest_digest, image["digest"].get<std::string>());
   EXPECT_THAT(pulled->record.repo_tags, ElementsAre(kName));
 }
 

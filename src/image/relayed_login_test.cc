@@ -138,7 +138,7 @@ TEST_F(RelayedLoginTest, APasswordReachesARegistryThatIsOpenAtItsRoot) {
   const auto image = Pull(name, {.username = kUser, .password = kPassword});
   ASSERT_TRUE(image.ok()) << image.status();
   EXPECT_THAT(image->record.repo_tags, ElementsAre(name));
-  EXPECT_EQ(image->record.manifest_digest, image_["digest"]);
+  EXPECT_EQ(image->record.manifest_digest, image_["digest"].get<std::string>());
   EXPECT_THAT(*dir_.root().List("store/work"), IsEmpty());
 }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace plimsoll::agent {
 
 Answer::Answer(Connection* connection, ConnectionPlaces* places, const HttpRequest& request,

@@ -1,11 +1,14 @@
 #include "agent/http/target.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <string>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
@@ -29,7 +32,9 @@ std::optional<std::string> Decode(absl::string_view text, bool plus_is_space) {
     size_t taken = 1;
     if (text[0] == '%') {
       if (text.size() < 3 || !IsHexDigit(text[1]) || !IsHexDigit(text[2])) return std::nullopt;
-      decoded += absl::HexStringToBytes(text.substr(1, 2));
+      uint32_t byte = 0;
+      if (!absl::SimpleHexAtoi(text.substr(1, 2), &byte)) return std::nullopt;
+      decoded += static_cast<char>(byte);
       taken = 3;
     } else {
       decoded += plus_is_space && text[0] == '+' ? ' ' : text[0];

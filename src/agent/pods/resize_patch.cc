@@ -54,7 +54,7 @@ absl::Status MergeContainers(const Json& patches, const std::string& list, Json&
     if (spec.contains(list)) {
       for (Json& each : spec[list]) {
         names.push_back(each.value("name", ""));
-        if (names.back() == *name) container = &each;
+        if (names.back() == name->get_ref<const std::string&>()) container = &each;
       }
     }
     if (container == nullptr) {

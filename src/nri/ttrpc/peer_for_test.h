@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "base/unique_fd.h"
@@ -22,9 +22,16 @@
 
 namespace plimsoll::nri {
 
-// "0000 0001 ff": the bytes; blanks don't count.
+// "0000 0001 ff": the bytes; blanks don't count. Stops at a pair that is no hexadecimal number.
 inline std::string Hex(absl::string_view digits) {
-  return absl::HexStringToBytes(absl::StrReplaceAll(digits, {{" ", ""}, {"\n", ""}}));
+  const std::string packed = absl::StrReplaceAll(digits, {{" ", ""}, {"\n", ""}});
+  std::string bytes;
+  uint32_t byte = 0;
+  for (size_t i = 0; i < packed.size(); i += 2) {
+    if (!absl::SimpleHexAtoi(packed.substr(i, 2), &byte)) break;
+    bytes += static_cast<char>(byte);
+  }
+  return bytes;
 }
 
 struct SocketPair {
