@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "linux/mounts.h"
+#include "lookup/mount_calls.h"
 
 namespace plimsoll::linux {
 namespace {
@@ -38,11 +39,11 @@ absl::StatusOr<std::vector<UniqueFd>> OpenLayers(const std::vector<std::string>&
 
 // A single directory needs no overlay, and the kernel refuses one without a second layer.
 absl::StatusOr<UniqueFd> CloneReadOnly(const std::string& path) {
-  UniqueFd tree(open_tree(AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+  UniqueFd tree(OpenTree(AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
   if (!tree.valid()) return ErrnoStatus(errno, absl::StrCat("clone mount of ", path));
   struct mount_attr attributes = {};
   attributes.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-  if (mount_setattr(tree.get(), "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) != 0) {
+  if (MountSetattr(tree.get(), "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) != 0) {
     return ErrnoStatus(errno, absl::StrCat("make clone of ", path, " read-only"));
   }
   return tree;
@@ -82,22 +83,22 @@ absl::StatusOr<UniqueFd> MountInOwnNamespace(const std::vector<std::string>& low
 
 absl::StatusOr<UniqueFd> OverlayByFsopen(const std::vector<std::string>& lower) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<UniqueFd> layers, OpenLayers(lower));
-  const UniqueFd context(fsopen("overlay", FSOPEN_CLOEXEC));
+  const UniqueFd context(FsOpen("overlay", FSOPEN_CLOEXEC));
   if (!context.valid()) return ErrnoStatus(errno, "fsopen overlay");
   for (size_t i = 0; i < layers.size(); ++i) {
     const std::string path = PathOfFd(layers[i]);
-    if (fsconfig(context.get(), FSCONFIG_SET_STRING, "lowerdir+", path.c_str(), 0) == 0) continue;
+    if (FsConfig(context.get(), FSCONFIG_SET_STRING, "lowerdir+", path.c_str(), 0) == 0) continue;
     if (errno == EINVAL) return NoSuchOption();
     return ErrnoStatus(errno, absl::StrCat("overlay: add layer ", lower[i]));
   }
-  if (fsconfig(context.get(), FSCONFIG_SET_FLAG, "ro", nullptr, 0) != 0 ||
-      fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) {
+  if (FsConfig(context.get(), FSCONFIG_SET_FLAG, "ro", nullptr, 0) != 0 ||
+      FsConfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) {
     // Before Linux 6.5 overlayfs parses its options itself: fsconfig(2) only collects them, in one
     // page, and they are looked at here.
     if (errno == EINVAL) return NoSuchOption();
     return ErrnoStatus(errno, absl::StrCat("create overlay of ", absl::StrJoin(lower, ":")));
   }
-  UniqueFd mounted(fsmount(context.get(), FSMOUNT_CLOEXEC,
+  UniqueFd mounted(FsMount(context.get(), FSMOUNT_CLOEXEC,
                            MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
   if (!mounted.valid()) return ErrnoStatus(errno, "fsmount overlay");
   return mounted;

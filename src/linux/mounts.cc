@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/fault_injection.h"
 #include "base/status.h"
+#include "lookup/mount_calls.h"
 
 namespace plimsoll::linux {
 namespace {
@@ -64,14 +65,14 @@ absl::Status CheckNothingIsHidden(const FsRoot& root, const std::string& path) {
 }  // namespace
 
 bool HasFileSystem(const std::string& type) {
-  const UniqueFd context(fsopen(type.c_str(), FSOPEN_CLOEXEC));
+  const UniqueFd context(FsOpen(type.c_str(), FSOPEN_CLOEXEC));
   return context.valid() || errno != ENODEV;
 }
 
 absl::StatusOr<UniqueFd> CopyMount(const UniqueFd& file, const std::string& path) {
   PLIMSOLL_RETURN_IF_ERROR(InjectedFault("mount", path));
-  UniqueFd tree(open_tree(file.get(), "",
-                          AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+  UniqueFd tree(
+      OpenTree(file.get(), "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
   if (!tree.valid()) return ErrnoStatus(errno, absl::StrCat("copy the mount of ", path));
   return tree;
 }

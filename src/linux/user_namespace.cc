@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/fault_injection.h"
 #include "base/status.h"
+#include "lookup/mount_calls.h"
 
 namespace plimsoll::linux {
 namespace {
@@ -117,7 +118,7 @@ absl::Status CheckIdMappedMounts(const FsRoot& directory) {
       open(absl::StrCat("/proc/", holder.pid(), "/ns/user").c_str(), O_RDONLY | O_CLOEXEC));
   if (!space.valid()) return ErrnoStatus(errno, "open a user namespace");
   const UniqueFd tree(
-      open_tree(directory.fd(), "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+      OpenTree(directory.fd(), "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
   const auto refuse = [&](const char* why) {
     return absl::FailedPreconditionError(
         absl::StrCat("no id-mapped mounts of ", directory.path(), ": ", why));
@@ -129,7 +130,7 @@ absl::Status CheckIdMappedMounts(const FsRoot& directory) {
   attributes.attr_set = MOUNT_ATTR_IDMAP;
   attributes.userns_fd = static_cast<uint64_t>(space.get());
   if (tree.valid() &&
-      mount_setattr(tree.get(), "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) == 0) {
+      MountSetattr(tree.get(), "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) == 0) {
     return absl::OkStatus();
   }
   if (errno == ENOSYS) return refuse("the kernel is older than Linux 5.12");
@@ -139,7 +140,7 @@ absl::Status CheckIdMappedMounts(const FsRoot& directory) {
 
 bool HasMountSetattr() {
   // The kernel refuses a struct of size 0 wherever it has the call.
-  return mount_setattr(-1, "", 0, nullptr, 0) == 0 || errno != ENOSYS;
+  return MountSetattr(-1, "", 0, nullptr, 0) == 0 || errno != ENOSYS;
 }
 
 }  // namespace plimsoll::linux

@@ -2,13 +2,13 @@
 
 #include <fcntl.h>
 #include <linux/mount.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
+#include "lookup/mount_calls.h"
 #include "monitor/fail.h"
 #include "monitor/mount_call.h"
 #include "monitor/volumes.h"
@@ -79,12 +79,12 @@ int MountByOptions(const LaunchPlan& plan, const char* extra, const int* names =
 
 int SetOption(int context, const char* key, const char* value) {
   const unsigned command = value == nullptr ? FSCONFIG_SET_FLAG : FSCONFIG_SET_STRING;
-  return static_cast<int>(syscall(SYS_fsconfig, context, command, key, value, 0));
+  return FsConfig(context, command, key, value, 0);
 }
 
 // Mounts layer by layer, for lists of any length: Linux 6.5 and later. 0 or an errno.
 int MountByLayer(const LaunchPlan& plan) {
-  const int context = static_cast<int>(syscall(SYS_fsopen, "overlay", FSOPEN_CLOEXEC));
+  const int context = FsOpen("overlay", FSOPEN_CLOEXEC);
   if (context < 0) return errno;
   for (const char* lower = plan.Get("lower"); lower != nullptr; lower = plan.Next("lower", lower)) {
     if (SetOption(context, "lowerdir+", lower) != 0) return errno;
@@ -96,11 +96,10 @@ int MountByLayer(const LaunchPlan& plan) {
     return errno;
   }
   if (SetOption(context, "volatile", nullptr) != 0) return errno;
-  if (syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return errno;
-  const int tree = static_cast<int>(syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, 0));
+  if (FsConfig(context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return errno;
+  const int tree = FsMount(context, FSMOUNT_CLOEXEC, 0);
   if (tree < 0) return errno;
-  if (syscall(SYS_move_mount, tree, "", AT_FDCWD, plan.Get("target"), MOVE_MOUNT_F_EMPTY_PATH) !=
-      0) {
+  if (MoveMount(tree, "", AT_FDCWD, plan.Get("target"), MOVE_MOUNT_F_EMPTY_PATH) != 0) {
     return errno;
   }
   return 0;

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "lookup/mount_calls.h"
 #include "lookup/open_below.h"
 #include "monitor/fail.h"
 #include "monitor/mount_call.h"
@@ -62,7 +63,7 @@ void MakeFile(const char* path) {
 }
 
 bool TryAttach(int tree, const char* path) {
-  return syscall(SYS_move_mount, tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) == 0;
+  return MoveMount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) == 0;
 }
 
 void Attach(int tree, const char* path) {
@@ -126,7 +127,7 @@ void MapIds(int tree, int mapping, const char* path) {
   struct mount_attr attributes = {};
   attributes.attr_set = MOUNT_ATTR_IDMAP;
   attributes.userns_fd = static_cast<uint64_t>(mapping);
-  if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) != 0) {
+  if (MountSetattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) != 0) {
     Fail("map ids (is the file system able to?) of", path);
   }
 }
@@ -134,7 +135,7 @@ void MapIds(int tree, int mapping, const char* path) {
 // A detached copy of a mount, with the ids of the user namespace `mapping` (-1: unmapped).
 int CopyMount(const char* path, int mapping) {
   constexpr unsigned kFlags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
-  const int tree = static_cast<int>(syscall(SYS_open_tree, AT_FDCWD, path, kFlags));
+  const int tree = OpenTree(AT_FDCWD, path, kFlags);
   if (tree < 0) Fail("copy the mount of", path);
   if (mapping >= 0) MapIds(tree, mapping, path);
   return tree;
@@ -179,8 +180,8 @@ int CopyWithoutPins(const char* source, const struct stat& held) {
     errno = ESTALE;
     Fail("open again, for a pinned mount namespace,", source);
   }
-  const int tree = static_cast<int>(syscall(
-      SYS_open_tree, file, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+  const int tree =
+      OpenTree(file, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
   if (tree < 0) Fail("copy the mount of", source);
   close(file);
   close(root);
@@ -272,12 +273,10 @@ void MountImage(const LaunchPlan& plan, const char* volume, int mapping, const c
   StackLayers(plan, volume, mapping, directory.bytes);
   const int part =
       OpenPart(Join(directory.bytes, "all").bytes, Member(plan, volume, "part", nullptr));
-  const int tree = static_cast<int>(
-      syscall(SYS_open_tree, part, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+  const int tree = OpenTree(part, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
   struct mount_attr attributes = {};
   attributes.attr_set = kImageAttributes;
-  if (tree < 0 ||
-      syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) != 0) {
+  if (tree < 0 || MountSetattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) != 0) {
     Fail("copy the mount of volume", volume);
   }
   close(part);
@@ -324,8 +323,7 @@ void ExposeDirectory(int root, const char* path, const char* stage, const char* 
       errno = EBUSY;
       Fail("open the image's VOLUME", path);
     }
-    const int tree = static_cast<int>(
-        syscall(SYS_open_tree, directory, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+    const int tree = OpenTree(directory, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
     if (tree < 0) Fail("copy the mount of the image's VOLUME", path);
     const Path volumes = Join(stage, "volumes");
     const Path place = Join(volumes.bytes, name);
