@@ -27,11 +27,25 @@ target_compile_options(plimsoll_options INTERFACE
   $<$<BOOL:${PLIMSOLL_WERROR}>:-Werror>)
 target_include_directories(plimsoll_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 
-# The programs run as root on hostile input.
-if(CMAKE_BUILD_TYPE STREQUAL "Release")
-  add_compile_options(-D_FORTIFY_SOURCE=2 -fstack-protector-strong)
+# The programs run as root on hostile input. CXXFLAGS of a distribution (dpkg-buildflags) bring
+# its hardening and keep it; other optimised builds have this. _FORTIFY_SOURCE needs optimisation.
+string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
+set(flags "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}}")
+if(flags MATCHES "-O[1-3s]" AND NOT PLIMSOLL_SANITIZE)
+  if(NOT flags MATCHES "_FORTIFY_SOURCE")
+    add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+  endif()
+  if(NOT flags MATCHES "-fstack-protector")
+    add_compile_options(-fstack-protector-strong)
+  endif()
   add_link_options(-Wl,-z,relro,-z,now)
-  # An unused library costs time at each start; relative relocations packed as DT_RELR take a tenth of
-  # the size (glibc 2.36).
-  add_link_options(-Wl,--as-needed -Wl,-z,pack-relative-relocs)
+endif()
+
+option(PLIMSOLL_PACK_RELOCATIONS "Pack relative relocations as DT_RELR, for glibc 2.36 and later" ON)
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  # An unused library costs time at each start. Relocations as DT_RELR take a tenth of the size.
+  add_link_options(-Wl,--as-needed)
+  if(PLIMSOLL_PACK_RELOCATIONS)
+    add_link_options(-Wl,-z,pack-relative-relocs)
+  endif()
 endif()
