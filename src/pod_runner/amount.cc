@@ -12,8 +12,6 @@
 namespace plimsoll::pod {
 namespace {
 
-constexpr int64_t kPageBytes = 4096;
-
 bool IsDigits(absl::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return absl::ascii_isdigit(static_cast<unsigned char>(c));
@@ -22,8 +20,8 @@ bool IsDigits(absl::string_view text) {
 
 }  // namespace
 
-absl::Status CheckMemoryLimit(const resources::Quantity& limit) {
-  if (limit.Sign() <= 0 || limit.Value() >= kPageBytes) return absl::OkStatus();
+absl::Status CheckMemoryLimit(const resources::Quantity& limit, int64_t page_bytes) {
+  if (limit.Sign() <= 0 || limit.Value() >= page_bytes) return absl::OkStatus();
   absl::string_view number = limit.text();
   const bool milli = absl::ConsumeSuffix(&number, "m");
   const std::string amount =
@@ -54,7 +52,7 @@ int64_t CpusHere() {
 
 int64_t MemoryHere() {
   const int64_t pages = sysconf(_SC_PHYS_PAGES);
-  return pages > 0 ? pages * sysconf(_SC_PAGESIZE) : 0;
+  return pages > 0 ? pages * resources::PageBytes() : 0;
 }
 
 }  // namespace plimsoll::pod

@@ -3,16 +3,19 @@
 #ifndef PLIMSOLL_POD_RUNNER_AMOUNT_H_
 #define PLIMSOLL_POD_RUNNER_AMOUNT_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
+#include "resources/pages.h"
 #include "resources/quantity.h"
 
 namespace plimsoll::pod {
 
-// INVALID_ARGUMENT for a limit below a page, in which no process runs: "64m" is 0.064 bytes. 0 is
-// no limit.
-absl::Status CheckMemoryLimit(const resources::Quantity& limit);
+// INVALID_ARGUMENT for a limit below a page of `page_bytes`, in which no process runs: "64m" is
+// 0.064 bytes. 0 is no limit.
+absl::Status CheckMemoryLimit(const resources::Quantity& limit,
+                              int64_t page_bytes = resources::PageBytes());
 
 // A sentence about a CPU limit above the machine's CPUs: such a limit has no effect. Empty for a
 // lower one, or where `cpus_here` is 0.

@@ -8,7 +8,7 @@ namespace {
 using resources::Quantity;
 
 TEST(Amount, ALimitBelowAPageIsAMistake) {
-  for (const char* text : {"4Ki", "64Mi", "64M", "0", "64000000m", "1e6"}) {
+  for (const char* text : {"64Ki", "64Mi", "64M", "0", "64000000m", "1e6"}) {
     EXPECT_TRUE(CheckMemoryLimit(*Quantity::Parse(text)).ok()) << text;
   }
   const auto error = [](const char* text) {
@@ -19,6 +19,10 @@ TEST(Amount, ALimitBelowAPageIsAMistake) {
   EXPECT_EQ(error("512"),
             "512 is 512 bytes, less than a page of memory; write 512Mi for mebibytes");
   EXPECT_EQ(error("1k"), "1k is 1000 bytes, less than a page of memory");
+  constexpr int64_t kLargePage = 64 << 10;  // of arm64
+  EXPECT_TRUE(CheckMemoryLimit(*Quantity::Parse("64Ki"), kLargePage).ok());
+  EXPECT_EQ(CheckMemoryLimit(*Quantity::Parse("32Ki"), kLargePage).message(),
+            "32Ki is 32768 bytes, less than a page of memory");
 }
 
 TEST(Amount, MoreCpusThanThereAreLimitNothing) {

@@ -20,7 +20,7 @@ namespace {
 using resources::CpuSet;
 
 constexpr double kTolerance = 0.03;
-constexpr uint64_t kPage = 4096;
+constexpr uint64_t kPage = 4096;  // the least of any machine: the files may be of another one
 
 // A rounded size for people: a sentence that changed with each page would be reported each time.
 std::string Gib(uint64_t bytes) {

@@ -1,7 +1,5 @@
 #include "agent/groups/limits.h"
 
-#include <unistd.h>
-
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -23,9 +21,8 @@ uint64_t Amount(const std::optional<int64_t>& limit) {
 }
 
 // The kernel rounds down. A limit below a page is left to be refused.
-int64_t InPages(int64_t bytes) {
-  const int64_t page = sysconf(_SC_PAGESIZE);
-  return bytes < page ? bytes : bytes / page * page;
+int64_t InPages(int64_t bytes, int64_t page_bytes) {
+  return bytes < page_bytes ? bytes : resources::WholePages(bytes, page_bytes);
 }
 
 // Negative, 0 or positive: CPU time per second of `a` beside that of `b`.
@@ -74,7 +71,7 @@ CgroupSettings Fit(CgroupSettings settings, const GroupMachine& machine) {
     settings.cpu_shares = linux::CpuWeightToShares(linux::CpuSharesToWeight(*settings.cpu_shares));
   }
   if (settings.memory_limit_bytes) {
-    settings.memory_limit_bytes = InPages(*settings.memory_limit_bytes);
+    settings.memory_limit_bytes = InPages(*settings.memory_limit_bytes, machine.page_bytes);
   }
   if (!machine.controllers.contains("pids")) settings.pids_limit.reset();
   const bool has_hugetlb = machine.controllers.contains("hugetlb");

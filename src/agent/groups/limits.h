@@ -3,12 +3,14 @@
 #ifndef PLIMSOLL_AGENT_GROUPS_LIMITS_H_
 #define PLIMSOLL_AGENT_GROUPS_LIMITS_H_
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "linux/cgroup/cgroup.h"
 #include "linux/cgroup/settings.h"
+#include "resources/pages.h"
 
 namespace plimsoll::agent {
 
@@ -16,6 +18,7 @@ struct GroupMachine {
   linux::CgroupLayout layout = linux::CgroupLayout::kV2;
   std::set<std::string> controllers;      // linux::CgroupManager::Controllers
   std::set<std::string> huge_page_sizes;  // linux::ReadHugePageSizes
+  int64_t page_bytes = resources::PageBytes();
 };
 
 // `settings` without values that no file of this machine holds: of processes or huge pages without

@@ -44,6 +44,10 @@ TEST(LimitsTest, ValuesAreThoseThatTheKernelKeeps) {
   EXPECT_EQ(v2.cpu_shares, 2u);
   EXPECT_EQ(v2.memory_limit_bytes, 1 << 20);
   EXPECT_EQ(Fit(odd, {CgroupLayout::kV1, {}, {}}).cpu_shares, 20u);
+  GroupMachine large;
+  large.page_bytes = 64 << 10;  // arm64's largest
+  odd.memory_limit_bytes = (3 << 16) - 1;
+  EXPECT_EQ(Fit(odd, large).memory_limit_bytes, 2 << 16);
   odd.memory_limit_bytes = 7;
   EXPECT_EQ(Fit(odd, {}).memory_limit_bytes, 7);
   odd.memory_limit_bytes = -1;

@@ -25,7 +25,6 @@ namespace {
 using CriResources = ::runtime::v1::LinuxContainerResources;
 
 constexpr char kSwapMaxFile[] = "memory.swap.max";
-constexpr int64_t kSwapPage = 4096;
 constexpr char kOomType[] = "oom";  // of QoS classes, docs/classes.md
 
 // Two spellings of one list are the same.
@@ -50,10 +49,10 @@ std::optional<int64_t> KnownSwap(const ReportedResources& told, const CriResourc
   return bytes < 0 ? std::nullopt : std::optional(bytes);
 }
 
-// The members of `wish` that are not in force yet. A list or score that the runtime doesn't tell is
-// taken to be as last sent.
+// The members of `wish` that are not applied yet. A list or score that the runtime doesn't report
+// is taken to be as last sent. `page_bytes`: the kernel holds limits in whole pages.
 CriResources DifferenceOf(const ReportedResources& told, const CriResources& sent,
-                          const CriResources& wish) {
+                          const CriResources& wish, int64_t page_bytes) {
   CriResources update;
   const std::string& cpus = told.cpus.empty() ? sent.cpuset_cpus() : told.cpus;
   if (!wish.cpuset_cpus().empty() && !SameList(cpus, wish.cpuset_cpus())) {
@@ -75,7 +74,8 @@ CriResources DifferenceOf(const ReportedResources& told, const CriResources& sen
   }
   // Nobody changes a limit of 0: it is of no node's amounts.
   const int64_t swap = SwapIn(wish);
-  if (swap > 0 && KnownSwap(told, sent).value_or(-kSwapPage) / kSwapPage != swap / kSwapPage) {
+  const std::optional<int64_t> known = KnownSwap(told, sent);
+  if (swap > 0 && (!known || *known / page_bytes != swap / page_bytes)) {
     (*update.mutable_unified())[kSwapMaxFile] = wish.unified().at(kSwapMaxFile);
   }
   return update;
@@ -157,7 +157,7 @@ absl::Duration PlaceKeeper::KeepOne(const LivingPod& pod, const ObservedContaine
   Sent& sent = sent_[run.id];
   if (sent.has_no_call) return absl::InfiniteDuration();
   const ReportedResources told = run.resources.value_or(ReportedResources());
-  Resources update = DifferenceOf(told, sent.all, wish);
+  Resources update = DifferenceOf(told, sent.all, wish, pod.host.page_bytes);
   if (HasOomClass(run)) update.clear_oom_score_adj();
   // A resize under way brings these itself.
   if (!record.actuated.is_null()) {

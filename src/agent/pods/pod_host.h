@@ -28,6 +28,7 @@
 #include "pod_runner/context.h"
 #include "pod_runner/manifest.h"
 #include "pod_runner/to_cri.h"
+#include "resources/pages.h"
 
 namespace plimsoll::agent {
 
@@ -80,6 +81,7 @@ struct PodHost {
   bool resizes_pods = true;
   // The machine's control groups keep CPU shares as given, as those of cgroup v1 do.
   bool keeps_shares = false;
+  int64_t page_bytes = resources::PageBytes();  // of this machine
   // Makes the pod's control group and returns CRI's cgroup_parent; null: the runtime's default.
   std::function<absl::StatusOr<std::string>(const PodRecord&, const pod::Manifest&)> make_group;
   // Null as above.

@@ -50,7 +50,8 @@ ResizeView PodResizer::ViewOf(const ObservedPod& observed) const {
           .generation = record_.allocated_generation,
           .writes = host_.passes_resources_down,
           .grant = record_.grant,
-          .keeps_shares = host_.keeps_shares};
+          .keeps_shares = host_.keeps_shares,
+          .page_bytes = host_.page_bytes};
 }
 
 absl::StatusOr<cri::LinuxContainerResources> PodResizer::WholeOf(const pod::Manifest& pod) const {

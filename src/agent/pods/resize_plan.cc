@@ -1,7 +1,5 @@
 #include "agent/pods/resize_plan.h"
 
-#include <unistd.h>
-
 #include <limits>
 #include <optional>
 
@@ -9,6 +7,7 @@
 #include "agent/pods/places.h"
 #include "agent/pods/resize_check.h"
 #include "pod_runner/pod_level.h"
+#include "resources/pages.h"
 #include "resources/shares.h"
 
 namespace plimsoll::agent {
@@ -46,9 +45,9 @@ uint64_t RateOf(std::optional<int64_t> quota_us, int64_t period_us) {
   return static_cast<uint64_t>(absl::int128(*quota_us) * 100'000 / period);
 }
 
-uint64_t AsHeld(uint64_t bytes) {
+uint64_t AsHeld(uint64_t bytes, int64_t page_bytes) {
   if (bytes >= uint64_t{1} << 62) return kNoLimit;
-  return static_cast<uint64_t>(HeldBytes(static_cast<int64_t>(bytes)));
+  return static_cast<uint64_t>(resources::WholePages(static_cast<int64_t>(bytes), page_bytes));
 }
 
 std::optional<resources::Quantity> WrittenIn(const ResourceList& list, const std::string& name) {
@@ -84,8 +83,8 @@ Lacks ReportedLacks(const ReportedResources& has, const ResizeView& view, size_t
       RateOf(settings.cpu_quota_us, static_cast<int64_t>(settings.cpu_period_us.value_or(0))));
   lacks.cpu.any |= settings.cpu_shares && has.cpu_shares > 0 &&
                    !HoldsShares(has.cpu_shares, *settings.cpu_shares, view.keeps_shares);
-  lacks.memory =
-      LackOf(AsHeld(LimitOf(has.memory_limit_bytes)), AsHeld(LimitOf(settings.memory_limit_bytes)));
+  lacks.memory = LackOf(AsHeld(LimitOf(has.memory_limit_bytes), view.page_bytes),
+                        AsHeld(LimitOf(settings.memory_limit_bytes), view.page_bytes));
   if (!view.writes || !has.written) return lacks;
   const Requirements wants = resources::WithDefaults(container.resources);
   lacks.cpu.any |= DiffersIn("cpu", *has.written, wants);
@@ -149,11 +148,6 @@ std::vector<LackingRun> LackingRuns(const ResizeView& view) {
 }
 
 }  // namespace
-
-int64_t HeldBytes(int64_t bytes) {
-  static const int64_t page = sysconf(_SC_PAGESIZE);
-  return bytes - bytes % page;
-}
 
 std::vector<ResizeStep> PlanResize(const ResizeView& view) {
   using Kind = ResizeStep::Kind;

@@ -11,11 +11,9 @@
 #include "agent/managers/pod_grant.h"
 #include "agent/pods/observed_pod.h"
 #include "pod_runner/manifest.h"
+#include "resources/pages.h"
 
 namespace plimsoll::agent {
-
-// What the kernel holds of a memory limit: whole pages (mm/page_counter.c, page_counter_memparse).
-int64_t HeldBytes(int64_t bytes);
 
 struct ResizeStep {
   enum class Kind {
@@ -41,6 +39,7 @@ struct ResizeView {
   const PodGrant& grant;  // containers with CPUs of their own have no quota
   // Control groups keep CPU shares as given (cgroup v1), and not a weight that stands for several.
   bool keeps_shares = false;
+  int64_t page_bytes = resources::PageBytes();  // of this machine
 };
 
 // A container's limit is never above its pod's, which cgroup v1 would refuse: the pod is raised

@@ -51,7 +51,7 @@ class ResizePlanTest : public testing::Test {
     return observed_.containers.back();
   }
   ResizeView View(const pod::Manifest& before, const pod::Manifest& after) const {
-    return {before, after, observed_, 2, true, grant_, keeps_shares_};
+    return {before, after, observed_, 2, true, grant_, keeps_shares_, page_bytes_};
   }
   // "announce raise update:b settle"
   std::string Plan(const pod::Manifest& before, const pod::Manifest& after) const {
@@ -72,7 +72,21 @@ class ResizePlanTest : public testing::Test {
   ObservedPod observed_;
   PodGrant grant_;
   bool keeps_shares_ = false;
+  int64_t page_bytes_ = resources::PageBytes();
 };
+
+// arm64 may have pages of 64 KiB: the kernel holds a limit of 200,000,000 as 3,051 of them.
+TEST_F(ResizePlanTest, ALimitInWholePagesIsInForce) {
+  page_bytes_ = 64 << 10;
+  const pod::Manifest before = PodOf(Limits(1, 64), Limits(1, 64));
+  const pod::Manifest after = PodOf("{cpu: 1, memory: 200M}", Limits(1, 64));
+  Run("b", 1, 64);
+  Run("a", 1, 64).resources->memory_limit_bytes = 3051 * page_bytes_;
+  EXPECT_THAT(NotInForce(View(before, after)), IsEmpty());
+  EXPECT_EQ(Plan(before, after), "announce raise settle");
+  observed_.containers.back().resources->memory_limit_bytes = 3050 * page_bytes_;
+  EXPECT_THAT(NotInForce(View(before, after)), ElementsAre("a"));
+}
 
 // KEP-2837: "a" has no limit, and so is held to the pod's.
 TEST_F(ResizePlanTest, AContainerWithoutALimitFollowsItsPods) {

@@ -53,9 +53,12 @@ void SetCpuLimit(const ReportedResources& reported, const ResourceList& written,
   });
 }
 
-void SetMemoryLimit(int64_t bytes, const ResourceList& written, ResourceList& list) {
+void SetMemoryLimit(int64_t bytes, int64_t page_bytes, const ResourceList& written,
+                    ResourceList& list) {
   Set(list, "memory", Quantity::FromInt(bytes, Quantity::Format::kBinarySi), written,
-      [&](const Quantity& limit) { return HeldBytes(limit.Value()) == bytes; });
+      [&](const Quantity& limit) {
+        return resources::WholePages(limit.Value(), page_bytes) == bytes;
+      });
 }
 
 // One cpu.weight stands for several requests: the written one if it is among them, or if the
@@ -76,7 +79,7 @@ void SetCpuRequest(int64_t shares, const ResourceList& written, ResourceList& li
 
 // The current resources. `given`, which the node has given, has the spelling of amounts.
 Requirements InForce(const ReportedResources& reported, const Requirements& given,
-                     bool has_exclusive_cpus) {
+                     const ResourceTraits& traits) {
   // What no control file holds, such as a request of memory, is the runtime's word. A runtime that
   // reports none, such as containerd, has the amounts that were given, as kubelet takes it.
   Requirements in_force = reported.written.value_or(given);
@@ -86,11 +89,11 @@ Requirements InForce(const ReportedResources& reported, const Requirements& give
   if (reported.cpu_quota_us > 0) SetCpuLimit(reported, given.limits, in_force.limits);
   // No quota limits these CPUs: they are themselves the limit.
   if (const auto cpus = given.limits.find("cpu");
-      has_exclusive_cpus && cpus != given.limits.end()) {
+      traits.has_exclusive_cpus && cpus != given.limits.end()) {
     in_force.limits["cpu"] = cpus->second;
   }
   if (reported.memory_limit_bytes > 0) {
-    SetMemoryLimit(reported.memory_limit_bytes, given.limits, in_force.limits);
+    SetMemoryLimit(reported.memory_limit_bytes, traits.page_bytes, given.limits, in_force.limits);
   }
   return in_force;
 }
@@ -119,7 +122,7 @@ void AddResources(const pod::ContainerManifest& allocated, const ObservedContain
   const Requirements given = resources::WithDefaults(allocated.resources);
   if (!given.requests.empty()) status["allocatedResources"] = AmountsJson(given.requests);
   if (!run.resources) return;
-  Requirements in_force = InForce(*run.resources, given, traits.has_exclusive_cpus);
+  Requirements in_force = InForce(*run.resources, given, traits);
   if (traits.pod_has_its_own) LeaveOutThePods(given, in_force);
   status["resources"] = Json::object();
   if (!in_force.requests.empty()) status["resources"]["requests"] = AmountsJson(in_force.requests);

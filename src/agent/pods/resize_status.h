@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_AGENT_PODS_RESIZE_STATUS_H_
 #define PLIMSOLL_AGENT_PODS_RESIZE_STATUS_H_
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -9,12 +10,14 @@
 #include "agent/pods/observed_pod.h"
 #include "agent/pods/pod_record.h"
 #include "pod_runner/manifest.h"
+#include "resources/pages.h"
 
 namespace plimsoll::agent {
 
 struct ResourceTraits {
   bool has_exclusive_cpus = false;
-  bool pod_has_its_own = false;  // resources of the pod as a whole (KEP-2837)
+  bool pod_has_its_own = false;                 // resources of the pod as a whole (KEP-2837)
+  int64_t page_bytes = resources::PageBytes();  // of this machine
 };
 
 // Adds `allocatedResources`, which the node has given the container, and `resources`, which are in

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "agent/pods/resize_plan.h"
+#include "resources/pages.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -97,15 +97,29 @@ TEST(ResizeStatusTest, TheNearestThatTheKernelHoldsIsTheAmountWritten) {
                                       .memory_limit_bytes = bytes,
                                       .written = std::nullopt})["resources"]["limits"];
   };
-  const int64_t held = HeldBytes(200'000'000);
+  const int64_t page = resources::PageBytes();
+  const int64_t held = resources::WholePages(200'000'000, page);
   EXPECT_LT(held, 200'000'000);
   EXPECT_EQ(limits("{memory: 200M}", 0, held), (Json{{"memory", "200M"}}));
   EXPECT_EQ(limits("{memory: 200M}", 0, 200'000'000), (Json{{"memory", "200M"}}));
-  EXPECT_NE(limits("{memory: 200M}", 0, held - HeldBytes(1 << 20)), (Json{{"memory", "200M"}}));
-  EXPECT_NE(limits("{memory: 200M}", 0, held + HeldBytes(1 << 20)), (Json{{"memory", "200M"}}));
+  EXPECT_NE(limits("{memory: 200M}", 0, held - page), (Json{{"memory", "200M"}}));
+  EXPECT_NE(limits("{memory: 200M}", 0, held + page), (Json{{"memory", "200M"}}));
   EXPECT_EQ(limits("{cpu: 20.5m}", 2100, 0), (Json{{"cpu", "20.5m"}}))
       << "a thousandth is the least that is written";
   EXPECT_EQ(limits("{cpu: 20.5m}", 2200, 0), (Json{{"cpu", "22m"}}));
+}
+
+// arm64 may have pages of 64 KiB: 200,000,000 is 3,051.76 of them.
+TEST(ResizeStatusTest, TheAmountWrittenIsToldOnLargePagesToo) {
+  constexpr int64_t kPage = 64 << 10;
+  const auto limits = [](int64_t bytes) {
+    const ReportedResources reported{.memory_limit_bytes = bytes, .written = std::nullopt};
+    return StatusOf("{limits: {memory: 200M}}", reported,
+                    {.page_bytes = kPage})["resources"]["limits"];
+  };
+  EXPECT_EQ(limits(3051 * kPage), (Json{{"memory", "200M"}}));
+  EXPECT_NE(limits(3050 * kPage), (Json{{"memory", "200M"}}));
+  EXPECT_NE(limits(3052 * kPage), (Json{{"memory", "200M"}}));
 }
 
 // Seen with kubelet 1.36.2: the kernel's least amounts stand for all that are smaller.
