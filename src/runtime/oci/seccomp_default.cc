@@ -74,7 +74,9 @@ constexpr char kAllowed[] =
     "shmctl "
     "shmdt shmget shutdown socketcall socketpair "
     // tracing one's own children: safe since Linux 4.8, where the tracer can't escape a filter
-    "kcmp pidfd_getfd process_madvise process_vm_readv process_vm_writev ptrace";
+    "kcmp pidfd_getfd process_madvise process_vm_readv process_vm_writev ptrace "
+    // 32-bit ARM alone: its thread pointer and caches, calls with their arguments in another order
+    "arm_fadvise64_64 arm_sync_file_range breakpoint cacheflush set_tls";
 
 // Calls that need a capability anyway are allowed with it.
 struct Privileged {
@@ -143,21 +145,26 @@ absl::Status AddSockets(SeccompFilter* filter) {
   return filter->AddRule(SCMP_ACT_ALLOW, "socket", {{0, SCMP_CMP_NE, AF_VSOCK, 0}});
 }
 
-absl::Status AddArchitectures(SeccompFilter* filter) {
-  const uint32_t native = seccomp_arch_native();
-  if (native == SCMP_ARCH_X86_64) {
+absl::Status AddArchitectures(uint32_t architecture, SeccompFilter* filter) {
+  if (architecture == SCMP_ARCH_X86_64) {
     PLIMSOLL_RETURN_IF_ERROR(filter->AddArchitecture(SCMP_ARCH_X86));
     return filter->AddArchitecture(SCMP_ARCH_X32);
   }
-  if (native == SCMP_ARCH_AARCH64) return filter->AddArchitecture(SCMP_ARCH_ARM);
+  if (architecture == SCMP_ARCH_AARCH64) return filter->AddArchitecture(SCMP_ARCH_ARM);
   return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::StatusOr<Seccomp> CompileDefaultSeccomp(CapabilityMask capabilities) {
-  PLIMSOLL_ASSIGN_OR_RETURN(SeccompFilter filter, SeccompFilter::Make(SCMP_ACT_ERRNO(ENOSYS)));
-  PLIMSOLL_RETURN_IF_ERROR(AddArchitectures(&filter));
+  return CompileDefaultSeccompOf(seccomp_arch_native(), capabilities);
+}
+
+absl::StatusOr<Seccomp> CompileDefaultSeccompOf(uint32_t architecture,
+                                                CapabilityMask capabilities) {
+  PLIMSOLL_ASSIGN_OR_RETURN(SeccompFilter filter,
+                            SeccompFilter::Make(SCMP_ACT_ERRNO(ENOSYS), architecture));
+  PLIMSOLL_RETURN_IF_ERROR(AddArchitectures(architecture, &filter));
   PLIMSOLL_RETURN_IF_ERROR(AddAll(&filter, SCMP_ACT_ALLOW, kAllowed));
   PLIMSOLL_RETURN_IF_ERROR(AddPersonalities(&filter));
   PLIMSOLL_RETURN_IF_ERROR(AddSockets(&filter));

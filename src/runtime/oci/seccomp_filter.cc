@@ -52,20 +52,24 @@ const char* OperatorName(scmp_compare op) {
 
 }  // namespace
 
-SeccompFilter::SeccompFilter(void* context, uint32_t default_action)
+SeccompFilter::SeccompFilter(void* context, uint32_t default_action, uint32_t architecture)
     : context_(context),
       default_action_(default_action),
-      profile_({{"architectures", {ArchitectureName(seccomp_arch_native())}},
-                {"syscalls", Json::array()}}) {
+      profile_({{"architectures", {ArchitectureName(architecture)}}, {"syscalls", Json::array()}}) {
   SetAction(default_action, "defaultAction", "defaultErrnoRet", &profile_);
 }
 
-absl::StatusOr<SeccompFilter> SeccompFilter::Make(uint32_t default_action) {
+absl::StatusOr<SeccompFilter> SeccompFilter::Make(uint32_t default_action, uint32_t architecture) {
   void* context = seccomp_init(default_action);
   if (context == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("no such default action: ", default_action));
   }
-  SeccompFilter filter(context, default_action);
+  SeccompFilter filter(context, default_action, architecture);
+  if (architecture != seccomp_arch_native()) {
+    int result = seccomp_arch_add(context, architecture);
+    if (result == 0) result = seccomp_arch_remove(context, seccomp_arch_native());
+    if (result != 0) return ErrnoStatus(-result, "choose the architecture of a seccomp filter");
+  }
   // The OCI runtime sets no_new_privs, from the spec.
   seccomp_attr_set(context, SCMP_FLTATR_CTL_NNP, 0);
   // A binary tree: a dozen comparisons per call instead of hundreds.

@@ -46,9 +46,11 @@ inline constexpr std::pair<scmp_compare, const char*> kOperators[] = {
 
 class SeccompFilter {
  public:
-  static absl::StatusOr<SeccompFilter> Make(uint32_t default_action);
+  // For programs of `architecture`, an SCMP_ARCH_...; by default the machine's own.
+  static absl::StatusOr<SeccompFilter> Make(uint32_t default_action,
+                                            uint32_t architecture = seccomp_arch_native());
 
-  // The machine's own architecture is always included. OK when it is there already.
+  // Includes programs of another architecture. OK when it is there already.
   absl::Status AddArchitecture(uint32_t architecture);
   // Ignores calls that libseccomp doesn't know, and rules that repeat the default.
   absl::Status AddRule(uint32_t action, const std::string& call,
@@ -59,7 +61,7 @@ class SeccompFilter {
   struct Release {
     void operator()(void* context) const { seccomp_release(context); }
   };
-  SeccompFilter(void* context, uint32_t default_action);
+  SeccompFilter(void* context, uint32_t default_action, uint32_t architecture);
   void Describe(uint32_t action, const std::string& call,
                 const std::vector<scmp_arg_cmp>& arguments);
   absl::StatusOr<std::string> ExportBpf() const;
@@ -68,6 +70,10 @@ class SeccompFilter {
   uint32_t default_action_;
   nlohmann::json profile_;  // "linux.seccomp" of the OCI specification
 };
+
+// The RuntimeDefault profile of a machine of `architecture`: CompileDefaultSeccomp is that of this
+// one.
+absl::StatusOr<Seccomp> CompileDefaultSeccompOf(uint32_t architecture, CapabilityMask capabilities);
 
 }  // namespace plimsoll::runtime
 

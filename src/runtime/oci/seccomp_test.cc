@@ -1,9 +1,13 @@
 #include "runtime/oci/seccomp.h"
 
+#include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -11,17 +15,62 @@
 #include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/oci/seccomp_filter.h"
 
 namespace plimsoll::runtime {
 namespace {
 
 using ::testing::HasSubstr;
 
-size_t Instructions(const Seccomp& compiled) {
+std::vector<sock_filter> CodeOf(const Seccomp& compiled) {
   std::string bpf;
   EXPECT_TRUE(absl::Base64Unescape(compiled.filter, &bpf));
-  EXPECT_EQ(bpf.size() % sizeof(struct sock_filter), 0u);
-  return bpf.size() / sizeof(struct sock_filter);
+  EXPECT_EQ(bpf.size() % sizeof(sock_filter), 0u);
+  std::vector<sock_filter> code(bpf.size() / sizeof(sock_filter));
+  std::memcpy(code.data(), bpf.data(), code.size() * sizeof(sock_filter));
+  return code;
+}
+size_t Instructions(const Seccomp& compiled) {
+  return CodeOf(compiled).size();
+}
+
+// The filter's answer to a call without arguments, as the kernel would run it. 0 (kill the thread)
+// for an instruction that libseccomp doesn't write.
+uint32_t AnswerTo(const std::vector<sock_filter>& code, uint32_t architecture, int call) {
+  seccomp_data data = {};
+  data.nr = call;
+  data.arch = architecture;
+  uint32_t value = 0;
+  for (size_t at = 0; at < code.size(); ++at) {
+    const sock_filter& step = code[at];
+    bool holds = false;
+    switch (step.code) {
+      case BPF_LD | BPF_W | BPF_ABS:
+        std::memcpy(&value, reinterpret_cast<const char*>(&data) + step.k, sizeof(value));
+        continue;
+      case BPF_ALU | BPF_AND | BPF_K:
+        value &= step.k;
+        continue;
+      case BPF_RET | BPF_K:
+        return step.k;
+      case BPF_JMP | BPF_JA:
+        at += step.k;
+        continue;
+      case BPF_JMP | BPF_JEQ | BPF_K:
+        holds = value == step.k;
+        break;
+      case BPF_JMP | BPF_JGE | BPF_K:
+        holds = value >= step.k;
+        break;
+      case BPF_JMP | BPF_JGT | BPF_K:
+        holds = value > step.k;
+        break;
+      default:
+        return 0;
+    }
+    at += holds ? step.jt : step.jf;
+  }
+  return 0;
 }
 
 TEST(DefaultSeccompTest, FitsIntoTheKernel) {
@@ -36,6 +85,25 @@ TEST(DefaultSeccompTest, FitsIntoTheKernel) {
 TEST(DefaultSeccompTest, DependsOnCapabilities) {
   EXPECT_NE(*CompileDefaultSeccomp(DefaultCapabilities()),
             *CompileDefaultSeccomp(DefaultCapabilities() | *CapabilityBit("SYS_ADMIN")));
+}
+
+// A container of 32-bit ARM on arm64 needs them: glibc sets its thread pointer by set_tls, and code
+// that is made at run time calls cacheflush.
+TEST(DefaultSeccompTest, AllowsTheOwnCallsOf32BitArm) {
+  const auto filter = CompileDefaultSeccompOf(SCMP_ARCH_AARCH64, DefaultCapabilities());
+  ASSERT_TRUE(filter.ok()) << filter.status();
+  const std::vector<sock_filter> code = CodeOf(*filter);
+  const auto answer = [&](uint32_t architecture, uint32_t audit, const char* call) {
+    return AnswerTo(code, audit, seccomp_syscall_resolve_name_arch(architecture, call));
+  };
+  for (const char* call :
+       {"read", "arm_fadvise64_64", "arm_sync_file_range", "breakpoint", "cacheflush", "set_tls"}) {
+    EXPECT_EQ(answer(SCMP_ARCH_ARM, AUDIT_ARCH_ARM, call), SECCOMP_RET_ALLOW) << call;
+  }
+  EXPECT_EQ(answer(SCMP_ARCH_AARCH64, AUDIT_ARCH_AARCH64, "read"), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(answer(SCMP_ARCH_AARCH64, AUDIT_ARCH_AARCH64, "kexec_load"),
+            SECCOMP_RET_ERRNO | uint32_t{EPERM});
+  EXPECT_NE(answer(SCMP_ARCH_X86_64, AUDIT_ARCH_X86_64, "read"), SECCOMP_RET_ALLOW);
 }
 
 TEST(SeccompProfileTest, Compiles) {
