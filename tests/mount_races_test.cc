@@ -8,6 +8,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/swap_loop_for_test.h"
 #include "harness/kernel.h"
 #include "harness/node.h"

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/random_id.h"
 #include "harness/kernel.h"
 #include "harness/node.h"

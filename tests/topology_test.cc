@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "base/subprocess.h"
 #include "harness/kernel.h"
 #include "harness/metrics.h"

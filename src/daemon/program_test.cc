@@ -14,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "base/dir_for_test.h"
 #include "base/subprocess.h"
 #include "base/unique_fd.h"

@@ -4,6 +4,7 @@
 #include <sys/statvfs.h>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

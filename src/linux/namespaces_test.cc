@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
 #include "base/no_descriptors_for_test.h"
 #include "gmock/gmock.h"

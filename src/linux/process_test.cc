@@ -3,7 +3,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/dir_for_test.h"
 #include "base/no_descriptors_for_test.h"
 #include "base/subprocess.h"

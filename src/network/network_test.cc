@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "absl/algorithm/container.h"
+#include "absl/time/clock.h"
 #include "base/random_id.h"
 #include "base/subprocess.h"
 #include "gmock/gmock.h"

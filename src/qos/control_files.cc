@@ -36,7 +36,7 @@ const std::string& ValueOf(const ControlFile& file, const FileLines& lines,
 std::vector<Line> Difference(const ControlFile& file, const FileLines& now,
                              const FileLines& wanted) {
   std::vector<Line> lines;
-  const std::string& fallback = ValueOf(file, wanted, kDefaultKey);
+  const std::string fallback = ValueOf(file, wanted, kDefaultKey);
   const bool anew = ValueOf(file, now, kDefaultKey) != fallback;
   if (anew) lines.push_back({&file, kDefaultKey, fallback});
   for (const auto& [key, value] : now) {

@@ -1,4 +1,5 @@
 // Containers within the pods' share of the node, over stand-ins; tests/ asks the kernel.
+#include <algorithm>
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"

@@ -1,4 +1,5 @@
 // The engine when its store can't be written, above all on a full disk.
+#include <algorithm>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"

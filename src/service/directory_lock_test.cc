@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
 #include "base/dir_for_test.h"
 #include "base/subprocess.h"
 #include "gmock/gmock.h"

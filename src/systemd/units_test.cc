@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/dir_for_test.h"
 #include "base/unique_fd.h"
 #include "gmock/gmock.h"

@@ -1,6 +1,7 @@
 #include "topology/source_provider.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/time/clock.h"
 #include "base/own_program.h"
 #include "base/subprocess.h"
 #include "base/unique_fd.h"

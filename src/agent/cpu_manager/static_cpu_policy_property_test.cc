@@ -1,4 +1,5 @@
 // What holds on every machine, for every request.
+#include <algorithm>
 #include <map>
 #include <random>
 

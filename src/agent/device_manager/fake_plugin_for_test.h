@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "kubelet/deviceplugin/v1beta1/api.grpc.pb.h"
 #include "kubelet/pluginregistration/v1/api.grpc.pb.h"
 

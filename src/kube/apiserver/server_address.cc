@@ -1,5 +1,6 @@
 #include "kube/apiserver/server_address.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/ascii.h"

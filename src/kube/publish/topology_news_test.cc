@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "kube/publish/reports_for_test.h"
 
 namespace plimsoll::kube {

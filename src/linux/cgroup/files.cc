@@ -1,5 +1,6 @@
 #include "linux/cgroup/files.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 

@@ -3,6 +3,7 @@
 #include <linux/capability.h>
 #include <sys/resource.h>
 
+#include <cerrno>
 #include <optional>
 #include <set>
 #include <utility>
