@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "base/steady_time.h"
+#include "base/steady_wait.h"
 
 namespace plimsoll {
 
@@ -32,12 +33,7 @@ class SteadyNews {
   // Returns once count() is above `seen`, or at `until`.
   void Await(uint64_t seen, SteadyTime until) const {
     std::unique_lock<std::mutex> lock(mutex_);
-    const auto is_new = [&] { return count_ > seen; };
-    if (until == kNever) {
-      told_.wait(lock, is_new);
-    } else {
-      told_.wait_until(lock, until, is_new);
-    }
+    while (count_ <= seen && SteadyNow() < until) AwaitChange(told_, lock, until);
   }
 
  private:

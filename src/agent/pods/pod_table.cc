@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/steady_wait.h"
+
 namespace plimsoll::agent {
 namespace {
 
@@ -81,11 +83,7 @@ void PodTable::Schedule() {
           pool_.TrySchedule([this, uid = uid, worker = entry.worker] { Step(uid, worker); });
       if (!entry.is_stepping) next = std::min(next, SteadyAfter(kNoThread));
     }
-    if (next == kNever) {
-      changed_.wait(lock);
-    } else {
-      changed_.wait_until(lock, next);
-    }
+    AwaitChange(changed_, lock, next);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/steady_time.h"
+#include "base/steady_wait.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -57,12 +58,7 @@ void Prober::Schedule() {
         table_.Postpone(job, SteadyAfter(kNoProbeThread));
       }
     }
-    const SteadyTime next = table_.NextDue();
-    if (next == kNever) {
-      changed_.wait(lock);
-    } else {
-      changed_.wait_until(lock, next);
-    }
+    AwaitChange(changed_, lock, table_.NextDue());
   }
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "base/steady_wait.h"
 
 namespace plimsoll::kube {
 
@@ -39,13 +40,7 @@ void NodePublisher::Publish() {
 
 bool NodePublisher::Await(SteadyTime next) {
   std::unique_lock<std::mutex> lock(mutex_);
-  while (!is_stopping_ && !report_ && SteadyNow() < next) {
-    if (next == kNever) {
-      changed_.wait(lock);
-    } else {
-      changed_.wait_until(lock, next);
-    }
-  }
+  while (!is_stopping_ && !report_ && SteadyNow() < next) AwaitChange(changed_, lock, next);
   if (report_) round_.Take(*std::exchange(report_, std::nullopt), SteadyNow());
   return !is_stopping_;
 }
