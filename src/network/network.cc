@@ -62,7 +62,7 @@ Network::Network(Options options, std::string boot_id, FsRoot records)
       plugins_(options_.host, options_.plugin_directories, options_.plugin_timeout, options_.tell),
       store_(std::move(records)),
       directory_(options_.host, options_.config_directory, options_.tell),
-      status_(MonotonicNow, options_.tell) {}
+      status_(options_.now, options_.tell) {}
 
 absl::StatusOr<std::unique_ptr<Network>> Network::Open(Options options) {
   PLIMSOLL_RETURN_IF_ERROR(options.state.MakeDirs(kRecordDirectory));

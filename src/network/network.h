@@ -20,6 +20,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/fs_root.h"
+#include "base/monotonic_time.h"
 #include "network/attachment.h"
 #include "network/config_directory.h"
 #include "network/plugin_status.h"
@@ -44,6 +45,8 @@ struct Options {
   // Receives news for the log: the network in force, plugins' standard error. Called in any thread;
   // may be null.
   std::function<void(const std::string& text)> tell;
+  // The clock of PluginStatus: one without jumps.
+  std::function<absl::Time()> now = MonotonicNow;
 };
 
 struct Added {
