@@ -28,6 +28,7 @@ char* ReadWhole(int file, size_t* size) {
   for (*size = 0; *size < whole;) {
     const ssize_t n = pread(file, text + *size, whole - *size, static_cast<off_t>(*size));
     if (n < 0 && errno == EINTR) continue;
+    if (n == 0) errno = EIO;  // the file became shorter
     if (n <= 0) return nullptr;
     *size += static_cast<size_t>(n);
   }
