@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -54,14 +55,17 @@ bool HasWildcard(absl::string_view component) {
   return component.find_first_of("*?[\\") != absl::string_view::npos;
 }
 
-// Glob with an error: RESOURCE_EXHAUSTED for a pattern such as "/*/*/*/*", for which Glob returns
-// nothing.
+// Glob with an error: RESOURCE_EXHAUSTED for a pattern such as "/*/*/*/*", INVALID_ARGUMENT for one
+// that is malformed. Glob returns nothing for them.
 absl::StatusOr<std::vector<std::string>> TryGlob(const FsRoot& host, absl::string_view pattern) {
   std::vector<std::string> paths = {""};
   size_t looks_left = kMostLooks;
+  // A file's path can't end with a slash.
+  if (absl::EndsWith(pattern, "/")) return std::vector<std::string>();
   for (absl::string_view part : absl::StrSplit(pattern, '/', absl::SkipEmpty())) {
     const std::string component(part);
     std::vector<std::string> longer;
+    PLIMSOLL_ASSIGN_OR_RETURN(const NamePattern names_pattern, NamePattern::Parse(component));
     for (const std::string& path : paths) {
       if (!HasWildcard(component)) {
         longer.push_back(absl::StrCat(path, "/", component));
@@ -76,7 +80,7 @@ absl::StatusOr<std::vector<std::string>> TryGlob(const FsRoot& host, absl::strin
       looks_left -= looks;
       if (!names.ok()) continue;  // not a directory, or gone
       for (const std::string& name : *names) {
-        if (MatchesName(component, name)) longer.push_back(absl::StrCat(path, "/", name));
+        if (names_pattern.Matches(name)) longer.push_back(absl::StrCat(path, "/", name));
       }
     }
     paths = std::move(longer);

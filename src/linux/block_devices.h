@@ -59,9 +59,9 @@ class BlockDevices {
   // The disk with that number or with the partition of that number; null if unknown.
   const Disk* DiskOf(const DeviceNumber& number) const;
 
-  // Matches a pattern of absolute paths: '*', '?', '[...]' within one component, as in glob(7);
+  // Matches a pattern of absolute paths: '*', '?', '[...]' within one component (NamePattern);
   // symbolic links are followed. Matches that are not block devices are passed over.
-  // INVALID_ARGUMENT for a path that is not absolute.
+  // INVALID_ARGUMENT for a path that is not absolute, or a malformed pattern.
   absl::StatusOr<DeviceMatch> Match(absl::string_view pattern) const;
 
   bool operator==(const BlockDevices& other) const {

@@ -96,6 +96,8 @@ TEST_F(BlockDevicesTest, SaysWhyNothingIsMatched) {
   EXPECT_THAT(Match("sda"), ElementsAre(HasSubstr("no absolute path")));
   EXPECT_THAT(Match(""), ElementsAre(HasSubstr("no absolute path")));
   EXPECT_THAT(Match("/"), ElementsAre("nothing matches"));
+  EXPECT_THAT(Match("/dev/sda/"), ElementsAre("nothing matches"));
+  EXPECT_THAT(Match("/dev/sd[a"), ElementsAre(HasSubstr("\"sd[a\" is no valid pattern")));
 }
 
 // Each level has all the names of the one above: 40 names become 40 times 40 times 40 times 40.
