@@ -191,6 +191,7 @@ void CompileCaches(const RdtConfig& config, const linux::ResctrlInfo& machine,
         cache ? cache->ids : std::vector<uint64_t>(),
         absl::StrCat("resctrl on the machine does not divide ", level, " caches"),
         member};
+    WarnOfRefusedRdtMasks(config, member, cache ? cache->min_cbm_bits : 0, compiled);
     if (!IsInForce(config, kind, compiled, faults)) return;
     const absl::Status all = CheckEveryPartitionHas(config, key, member);
     faults.Add(all);
@@ -214,6 +215,7 @@ void CompileBandwidth(const RdtConfig& config, const linux::ResctrlInfo& machine
                    "nor MBps can express them"
                  : "resctrl on the machine does not limit memory bandwidth",
       &RdtAllocations::mb};
+  WarnOfRefusedRdtBandwidth(config, machine.mb && machine.mb->mbps, compiled);
   if (IsInForce(config, kind, compiled, faults)) {
     CompileRdtBandwidth(config, *machine.mb, compiled, faults);
   }

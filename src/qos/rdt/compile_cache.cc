@@ -97,6 +97,13 @@ class LineCompiler {
   bool DividePercents(const Shares& shares, uint64_t id) {
     std::vector<uint64_t> percents;
     uint64_t total = 0;
+    for (const auto& share : shares) {
+      if (share.second->kind != RdtCacheShare::Kind::kPercentRange) continue;
+      Fail(share, id,
+           absl::StrCat("\"", share.second->text, "\": a partition can't have a range of ",
+                        "percentages, only its classes can; write \"60%\" or a mask"));
+      return false;
+    }
     for (const auto& [name, share] : shares) {
       percents.push_back(share->high_percent);
       total += share->high_percent;

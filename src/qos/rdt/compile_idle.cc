@@ -1,8 +1,7 @@
-// Shares that the machine does not use: code and data without CDP, the unified ones with it.
+// What the file has and containerd and CRI-O refuse, though the machine does not use it.
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,28 +38,25 @@ std::string ListShares(const Shares& shares) {
   });
 }
 
-// The reason why containerd and CRI-O would refuse the mask; empty: they take it.
-std::string WhyNoMask(const RdtCacheShare& share, const linux::ResctrlCacheInfo& cache) {
+// The reason why containerd and CRI-O would refuse the mask wherever it stands; empty: they take
+// it. `min_bits` is 0 on machines without the level.
+std::string WhyNoMask(const RdtCacheShare& share, uint64_t min_bits) {
   if (share.kind != ShareKind::kMask) return "";
-  const uint64_t mask = share.mask;
-  if ((mask & ~cache.cbm_mask) != 0) {
-    return absl::StrCat(share.text, " has bits beyond the cache's, 0x", absl::Hex(cache.cbm_mask));
+  if (static_cast<uint64_t>(std::popcount(share.mask)) < min_bits) {
+    return absl::StrCat("has fewer than ", min_bits, " bits");
   }
-  if (static_cast<uint64_t>(std::popcount(mask)) < cache.min_cbm_bits) {
-    return absl::StrCat(share.text, " has fewer than ", cache.min_cbm_bits, " bits");
-  }
-  const uint64_t from_first = mask >> std::countr_zero(mask);
-  const bool has_gaps = (from_first & (from_first + 1)) != 0;
-  return has_gaps && !cache.sparse_masks ? absl::StrCat(share.text, " has gaps") : "";
+  const uint64_t from_first = share.mask >> std::countr_zero(share.mask);
+  return (from_first & (from_first + 1)) != 0 ? "has gaps" : "";
 }
 
-// The same of the shares of all partitions.
+// The reason why they would refuse the partitions' shares of one cache.
 std::string WhyNot(const Shares& shares) {
   uint64_t total = 0;
   uint64_t taken = 0;
   size_t masks = 0;
   bool overlap = false;
   for (const auto& [name, share] : shares) {
+    if (share->kind == ShareKind::kPercentRange) return "a partition has a range of percentages";
     if (share->kind == ShareKind::kMask) {
       ++masks;
       overlap = overlap || (taken & share->mask) != 0;
@@ -74,24 +70,31 @@ std::string WhyNot(const Shares& shares) {
   return overlap ? "they overlap" : "";
 }
 
-// The shares of a kind that partitions and their classes have, by the owner's name.
-Shares SharesOfAll(const RdtConfig& config,
-                   std::optional<RdtCacheAllocations> RdtAllocations::*member, const IdleKind& kind,
-                   uint64_t id) {
-  Shares shares;
-  const auto add = [&](const std::string& owner, const RdtAllocations& allocations) {
-    const RdtCacheAllocation* const one = RdtAllocationFor(allocations.*member, id);
-    const RdtCacheShare* const share = one == nullptr ? nullptr : kind.of(*one);
-    if (share != nullptr) shares.emplace_back(owner, share);
+// Every allocation of a kind in the file, with those that no cache of the machine has.
+template <typename Allocation>
+std::vector<const Allocation*> AllocationsOf(
+    const RdtConfig& config, std::optional<RdtByCacheId<Allocation>> RdtAllocations::*member) {
+  std::vector<const Allocation*> found;
+  const auto add = [&](const RdtAllocations& allocations) {
+    const auto& by_cache = allocations.*member;
+    if (!by_cache) return;
+    if (by_cache->all) found.push_back(&*by_cache->all);
+    for (const auto& [id, one] : by_cache->by_id) found.push_back(&one);
   };
   for (const auto& [name, partition] : config.partitions) {
-    add(absl::StrCat("partition ", name), partition.allocations);
-    for (const auto& [class_name, one] : partition.classes) {
-      add(absl::StrCat("class ", class_name), one.allocations);
-    }
+    add(partition.allocations);
+    for (const auto& [class_name, one] : partition.classes) add(one.allocations);
   }
-  return shares;
+  return found;
 }
+
+// Adds a warning once: cache ids of one key have equal allocations.
+void WarnOnce(std::string warning, RdtCompiled& compiled) {
+  auto& all = compiled.warnings;
+  if (std::find(all.begin(), all.end(), warning) == all.end()) all.push_back(std::move(warning));
+}
+
+constexpr char kRefusedElsewhere[] = "; containerd and CRI-O refuse the file for it";
 
 }  // namespace
 
@@ -120,13 +123,6 @@ void WarnOfIdleRdtShares(const RdtConfig& config, const std::string& level,
       }
       // An odd share that counts on the machine is an error elsewhere.
       if (is_unified != cache.cdp) continue;
-      for (const auto& [owner, share] : SharesOfAll(config, member, kind, id)) {
-        const std::string why = WhyNoMask(*share, cache);
-        if (why.empty()) continue;
-        found[absl::StrCat("\"", kind.name, "\" of ", owner, " is no mask of this cache (", why,
-                           "), without effect on the machine")]
-            .push_back(id);
-      }
       const std::string why = WhyNot(shares);
       if (why.empty()) continue;
       found[absl::StrCat("the shares of \"", kind.name, "\" don't add up (", why,
@@ -136,8 +132,31 @@ void WarnOfIdleRdtShares(const RdtConfig& config, const std::string& level,
   }
   for (const auto& [what, ids] : found) {
     compiled.warnings.push_back(absl::StrCat(level, " of ", ids.size() == 1 ? "cache " : "caches ",
-                                             CacheIdList(ids), ": ", what,
-                                             "; containerd and CRI-O refuse the file for it"));
+                                             CacheIdList(ids), ": ", what, kRefusedElsewhere));
+  }
+}
+
+void WarnOfRefusedRdtMasks(const RdtConfig& config,
+                           std::optional<RdtCacheAllocations> RdtAllocations::*member,
+                           uint64_t min_bits, RdtCompiled& compiled) {
+  for (const RdtCacheAllocation* const one : AllocationsOf(config, member)) {
+    for (const IdleKind& kind : {kUnified, kCode, kData}) {
+      const RdtCacheShare* const share = kind.of(*one);
+      const std::string why = share == nullptr ? "" : WhyNoMask(*share, min_bits);
+      if (why.empty()) continue;
+      WarnOnce(absl::StrCat(share->where, "\"", share->text, "\" ", why, kRefusedElsewhere),
+               compiled);
+    }
+  }
+}
+
+void WarnOfRefusedRdtBandwidth(const RdtConfig& config, bool mbps, RdtCompiled& compiled) {
+  for (const RdtBandwidthAllocation* const one : AllocationsOf(config, &RdtAllocations::mb)) {
+    if (mbps ? one->mbps : one->percent) continue;
+    const std::string& error = mbps ? one->mbps_error : one->percent_error;
+    const std::string why =
+        error.empty() ? absl::StrCat("there is no value in ", mbps ? "MBps" : "%") : error;
+    WarnOnce(absl::StrCat(one->where, why, kRefusedElsewhere), compiled);
   }
 }
 

@@ -28,6 +28,15 @@ void WarnOfIdleRdtShares(const RdtConfig& config, const std::string& level,
                          std::optional<RdtCacheAllocations> RdtAllocations::*member,
                          const linux::ResctrlCacheInfo& cache, RdtCompiled& compiled);
 
+// Warns of masks of a level that containerd and CRI-O refuse wherever they stand, also for caches
+// that the machine lacks: with gaps, or with fewer than `min_bits` bits (0: the machine lacks the
+// level).
+void WarnOfRefusedRdtMasks(const RdtConfig& config,
+                           std::optional<RdtCacheAllocations> RdtAllocations::*member,
+                           uint64_t min_bits, RdtCompiled& compiled);
+// The same of bandwidths without a value in the unit that counts: MBps, or percent.
+void WarnOfRefusedRdtBandwidth(const RdtConfig& config, bool mbps, RdtCompiled& compiled);
+
 // Adds a rounding, merged with equal ones of other ids.
 void AddRdtRounding(const RdtRounding& rounding, RdtCompiled& compiled);
 

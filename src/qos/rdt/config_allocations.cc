@@ -17,6 +17,20 @@
 namespace plimsoll::qos {
 namespace {
 
+// The largest cache id of containerd and CRI-O, which have 8 bits and a sign for it.
+constexpr uint64_t kMostIdElsewhere = 127;
+
+// A range of one, or spaces: containerd and CRI-O refuse such a list.
+bool HasOddRanges(absl::string_view list) {
+  if (absl::StrContains(list, ' ')) return true;
+  for (const absl::string_view part : absl::StrSplit(list, ',')) {
+    const std::pair<absl::string_view, absl::string_view> ends =
+        absl::StrSplit(part, absl::MaxSplits('-', 1));
+    if (absl::StrContains(part, '-') && ends.first == ends.second) return true;
+  }
+  return false;
+}
+
 // The place of a share decides how containerd and CRI-O read a number without quotes.
 enum class SharePlace {
   kShort,  // `l3Allocation: 3`, `{all: 3}`: they refuse it
@@ -66,22 +80,15 @@ class AllocationReader {
                                      return OneBandwidth(value, value_path);
                                    });
     } else if (!node->IsNull()) {
-      if (node->IsScalar()) {
-        reader_.Note(
-            *node, path,
-            absl::StrCat("containerd and CRI-O refuse a bandwidth that is no list; write [",
-                         node->Scalar(), "]"));
-      }
       parsed.all = OneBandwidth(*node, path);
     }
     return parsed;
   }
 
  private:
-  // To containerd and CRI-O a key without a value means 100%. A class has that without the key,
-  // too; a partition doesn't.
+  // To containerd and CRI-O a key without a value means 100%, which a class can't have where its
+  // partition lacks the key.
   std::optional<YAML::Node> Value(ClassFields& fields, const std::string& key) {
-    if (owner_ == RdtOwner::kClass) return fields.Get(key);
     const auto node = fields.GetOrNull(key);
     if (node && node->IsNull()) {
       reader_.Note(*node, fields.PathOf(key), "has no value, so it counts as 100%");
@@ -107,7 +114,7 @@ class AllocationReader {
       } else if (item.key.empty()) {
         reader_.Note(item.key_node, path, "the key \"\" names no cache id");
       } else if (const auto ids = ParseRdtCacheIds(item.key); ids.ok()) {
-        NoteOddIds(item, path);
+        NoteOddIds(item, *ids, path);
         entries.push_back({*ids, item.key_node, std::move(allocation)});
       } else {
         reader_.Fail(item.key_node, item_path, ids.status().message());
@@ -130,18 +137,17 @@ class AllocationReader {
     }
   }
 
-  // A range of one, or spaces.
-  void NoteOddIds(const ClassItem& item, const std::string& path) {
-    bool is_odd = absl::StrContains(item.key, ' ');
-    for (const absl::string_view part : absl::StrSplit(item.key, ',')) {
-      const std::pair<absl::string_view, absl::string_view> ends =
-          absl::StrSplit(part, absl::MaxSplits('-', 1));
-      is_odd = is_odd || (absl::StrContains(part, '-') && ends.first == ends.second);
-    }
-    if (is_odd) {
+  void NoteOddIds(const ClassItem& item, const std::vector<uint64_t>& ids,
+                  const std::string& path) {
+    if (HasOddRanges(item.key)) {
       reader_.Note(item.key_node, path,
                    absl::StrCat("the cache ids \"", item.key, "\" are refused by containerd and ",
                                 "CRI-O: write an id alone, and no spaces"));
+    }
+    if (ids.back() > kMostIdElsewhere) {
+      reader_.Note(item.key_node, path,
+                   absl::StrCat("the cache ids \"", item.key, "\" are refused by containerd and ",
+                                "CRI-O, which know those up to ", kMostIdElsewhere));
     }
   }
 
@@ -187,7 +193,12 @@ class AllocationReader {
       reader_.Fail(node, path, share.status().message());
       return {};
     }
-    CheckPercent(node, path, *share);
+    NotePercent(node, path, *share);
+    if (share->kind == RdtCacheShare::Kind::kMask && HasOddRanges(share->text)) {
+      reader_.Note(node, path,
+                   absl::StrCat("the bits \"", share->text, "\" are refused by containerd and ",
+                                "CRI-O: write a bit alone, and no spaces"));
+    }
     share->where = reader_.Where(node, path);
     return *std::move(share);
   }
@@ -215,13 +226,12 @@ class AllocationReader {
     return text;
   }
 
-  void CheckPercent(const YAML::Node& node, const std::string& path, const RdtCacheShare& share) {
+  void NotePercent(const YAML::Node& node, const std::string& path, const RdtCacheShare& share) {
     using Kind = RdtCacheShare::Kind;
     if (owner_ == RdtOwner::kPartition && share.kind == Kind::kPercentRange) {
-      reader_.Fail(node, path,
-                   absl::StrCat("\"", share.text,
-                                "\": a partition can't have a range of percentages, "
-                                "only its classes can; write \"60%\" or a mask"));
+      reader_.Note(node, path,
+                   absl::StrCat("\"", share.text, "\": a partition can't have a range of ",
+                                "percentages; it is an error where this share counts"));
     }
     if (share.kind == Kind::kMask || share.high_percent > 0) return;
     reader_.Note(node, path,
@@ -242,6 +252,9 @@ class AllocationReader {
     };
     unused_.clear();
     if (node.IsScalar()) {
+      reader_.Note(node, path,
+                   absl::StrCat("containerd and CRI-O refuse a bandwidth that is no list; write [",
+                                node.Scalar(), "]"));
       read(node, path);
     } else if (!node.IsNull()) {
       reader_.Each(node, path, read);
@@ -264,11 +277,13 @@ class AllocationReader {
     const bool has_error = !parsed.percent_error.empty() || !parsed.mbps_error.empty();
     for (const Unused& each : unused_) {
       if (is_any || has_error) {
-        const bool is_number = ScalarOf(each.node).kind == ClassScalar::Kind::kNumber;
+        const ClassScalar::Kind kind = ScalarOf(each.node).kind;
+        const bool is_no_text =
+            kind == ClassScalar::Kind::kNumber || kind == ClassScalar::Kind::kBool;
         reader_.Note(
             each.node, each.path,
             absl::StrCat(each.why, ", and is passed over",
-                         is_number ? "; containerd and CRI-O refuse the file for it" : ""));
+                         is_no_text ? "; containerd and CRI-O refuse the file for it" : ""));
       } else {
         reader_.Fail(each.node, each.path, each.why);
       }

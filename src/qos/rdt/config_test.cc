@@ -109,8 +109,6 @@ TEST(RdtConfigTest, ErrorsSayWhereAndWhatWouldBeRight) {
       {partition + "l3Allocation: 101%",
        "rdt.yaml:3:19: partitions.p.l3Allocation: \"101%\" is not a percentage (\"60%\") or a "
        "range of them (\"50-60%\") up to 100"},
-      {partition + "l3Allocation: 40-50%", "a partition can't have a range"},
-      {partition + "l3Allocation: 0-0%", "a partition can't have a range"},
       {partition + "l3Allocation: 0x0", "has no bit set"},
       {partition + "l3Allocation: 0xfg", "is not a hexadecimal mask"},
       {partition + "l3Allocation: [60%]", "must be a mapping"},

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "qos/rdt/dialect_for_test.h"
@@ -14,6 +15,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 TEST(RdtDialectPartitionsTest, PartitionsAmongThemselves) {
   const std::vector<Case> cases = {
@@ -89,23 +91,80 @@ TEST(RdtDialectPartitionsTest, CodeAndData) {
        "b: {l3Allocation: {1: 50%, 0: {unified: 50%, code: 50%, data: 50%}}}",
        "c L3:0=3ff;1=3ff", "L3 of cache 1: \"data\" is missing in b"},
       {"a: {l3Allocation: {all: {unified: 50%, code: \"0x5\", data: \"0x3\"}}, classes: {c: }}",
-       "c L3:0=3ff;1=3ff", "\"code\" of partition a is no mask of this cache (0x5 has gaps)"},
-      {"a: {l3Allocation: {all: {unified: 50%, code: \"0x100000\", data: \"0x3\"}}, classes: {c: "
-       "}}",
-       "c L3:0=3ff;1=3ff", "(0x100000 has bits beyond the cache's, 0xfffff)"},
+       "c L3:0=3ff;1=3ff",
+       "partitions.a.l3Allocation.all.code: \"0x5\" has gaps; containerd and CRI-O refuse the "
+       "file"},
+      {"a: {l3Allocation: {all: {unified: 50%, code: 10-20%, data: 50%}}, classes: {c: }}",
+       "c L3:0=3ff;1=3ff",
+       "the shares of \"code\" don't add up (a partition has a range of percentages), without"},
   };
   Check(without, "partitions: {", "}", OnlyL3());
   linux::ResctrlInfo two_bits = OnlyL3();
   two_bits.l3->min_cbm_bits = 2;
-  Check({{"a: {l3Allocation: {all: 50%}, classes: {c: {l3Allocation: {all: {unified: 50%, code: "
-          "\"0x1\", data: \"0x3\"}}}}}",
-          "c L3:0=1f;1=1f", "\"code\" of class c is no mask of this cache (0x1 has fewer than 2"}},
-        "partitions: {", "}", two_bits);
+  Check(
+      {{"a: {l3Allocation: {all: 50%}, classes: {c: {l3Allocation: {all: {unified: 50%, code: "
+        "\"0x1\", data: \"0x3\"}}}}}",
+        "c L3:0=1f;1=1f",
+        "partitions.a.classes.c.l3Allocation.all.code: \"0x1\" has fewer than 2 bits; containerd"}},
+      "partitions: {", "}", two_bits);
   EXPECT_THAT(
       ReadRdt("partitions: {a: {l3Allocation: {all: {unified: 50%, code: 50%, data: 50%}}}}",
               OnlyL3())
           .warnings,
       IsEmpty());
+  // A mask beyond the ways is taken there where nothing uses it.
+  EXPECT_THAT(
+      ReadRdt("partitions: {a: {l3Allocation: {all: {unified: 50%, code: \"0x100000\", data: "
+              "50%}}, classes: {c: }}}",
+              OnlyL3())
+          .warnings,
+      Not(Contains(HasSubstr("refuse the file"))));
+}
+
+// The library parses every value, also one that no cache of the machine has.
+TEST(RdtDialectPartitionsTest, ValuesThatNoCacheHas) {
+  const std::vector<Case> cases = {
+      {"p: {l3Allocation: {0: 50%, 1: 50%, all: \"0x5\"}, classes: {c: }}",
+       "c L3:0=3ff;1=3ff MB:0=100;1=100",
+       "partitions.p.l3Allocation.all: \"0x5\" has gaps; containerd and CRI-O refuse the file"},
+      {"p: {l3Allocation: 100%, classes: {c: {l3Allocation: {9: \"0x5\"}}}}",
+       "c L3:0=fffff;1=fffff MB:0=100;1=100", "l3Allocation.9: \"0x5\" has gaps; containerd and"},
+      {"p: {l2Allocation: \"0x5\", classes: {c: }}", "c",
+       "partitions.p.l2Allocation: \"0x5\" has gaps; containerd and CRI-O refuse the file"},
+      {"p: {l2Allocation: 10-20%, classes: {c: }}", "c",
+       "\"10-20%\": a partition can't have a range of percentages; it is an error where"},
+      {"p: {l3Allocation: {0: 50%, 1: 50%, 7: 10-20%}, classes: {c: }}",
+       "c L3:0=3ff;1=3ff MB:0=100;1=100", "\"10-20%\": a partition can't have a range"},
+      {"p: {mbAllocation: {all: [9MBps], 0: [50%], 1: [50%]}, classes: {c: }}", "c MB:0=50;1=50",
+       "mbAllocation.all: there is no value in %; containerd and CRI-O refuse the file for it"},
+      {"p: {mbAllocation: [100%], classes: {c: {mbAllocation: {7: [9MBps]}}}}", "c MB:0=100;1=100",
+       "mbAllocation.7: there is no value in %; containerd and CRI-O refuse the file for it"},
+      {"p: {mbAllocation: {0: [50%], 200: [50%]}, classes: {c: }}", "c MB:0=50;1=100",
+       "the cache ids \"200\" are refused by containerd and CRI-O, which know those up to 127"},
+  };
+  for (const Case& each : cases) {
+    const Read read = ReadRdt(absl::StrCat("partitions: {", each.text, "}"), Standard());
+    EXPECT_EQ(absl::StrReplaceAll(each.outcome, {{" MB:0=100;1=100", ""}}),
+              absl::StrReplaceAll(read.outcome, {{" MB:0=100;1=100", ""}}))
+        << each.text << "\n"
+        << read.error;
+    EXPECT_THAT(read.warnings, Contains(HasSubstr(each.warning))) << each.text;
+  }
+  // Bandwidth counts in percent there where the machine has none.
+  EXPECT_THAT(
+      ReadRdt("partitions: {p: {mbAllocation: [9MBps], classes: {c: }}}", OnlyL3()).warnings,
+      Contains(HasSubstr("mbAllocation: there is no value in %; containerd and CRI-O")));
+}
+
+// A class's key without a value is 100% of what its partition must have.
+TEST(RdtDialectPartitionsTest, ClassKeyWithoutValue) {
+  const std::vector<Case> cases = {
+      {"p: {l3Allocation: 50%, classes: {c: {l3Allocation: }}}", "c L3:0=3ff;1=3ff",
+       "partitions.p.classes.c.l3Allocation: has no value, so it counts as 100%"},
+      {"p: {classes: {c: {l3Allocation: }}}", kRefused},
+      {"p: {classes: {c: {mbAllocation: null}}}", kRefused},
+  };
+  Check(cases, "partitions: {", "}", OnlyL3());
 }
 
 TEST(RdtDialectPartitionsTest, WhatTheMachineLacksIsForClassesToNeed) {

@@ -68,6 +68,10 @@ TEST(RdtDialectValuesTest, SharesOfACache) {
       {"\"0-\"", kRefused},
       {"\"0x\"", kRefused},
       {"\"0X3\"", kRefused},
+      {"\"0x 3\"", kRefused},
+      {"\"0x3 \"", kRefused},
+      {"\"0x+3\"", kRefused},
+      {"\"0x0x3\"", kRefused},
       {"\"0x0\"", kRefused},
       {"\"0xf_f\"", kRefused},
       {"\"20\"", kRefused},
@@ -135,7 +139,8 @@ TEST(RdtDialectValuesTest, AMaskWithoutQuotesIsAMaskHereAlone) {
       {"0X3", "c L3:0=3;1=3", "write \"0x3\" with quotes"},
       {"3", "c L3:0=8;1=8", "the list of bits 3, but containerd and CRI-O refuse it"},
       // Ranges of one, which the library does not take for ranges.
-      {"\"0-0\"", "c L3:0=1;1=1"},
+      {"\"0-0\"", "c L3:0=1;1=1", "the bits \"0-0\" are refused by containerd and CRI-O"},
+      {"\"0, 1\"", "c L3:0=3;1=3", "the bits \"0, 1\" are refused by containerd and CRI-O"},
       {"{\"1-1\": 50%}", "c L3:0=fffff;1=3ff"},
       {"{\"200\": 50%}", "c L3:0=fffff;1=fffff", "names cache ids 200"},
   };
@@ -163,7 +168,9 @@ TEST(RdtDialectValuesTest, Bandwidth) {
       {"[50%, null]", "c MB:0=50;1=50", "is passed over"},
       {"[\"50%\", \"x\", \"y\"]", "c MB:0=50;1=50", "\"y\" is not a memory bandwidth"},
       {"{all: [50, 50%]}", "c MB:0=50;1=50", "\"50\" is not a memory bandwidth"},
-      {"{all: [true, 50%]}", "c MB:0=50;1=50", "\"true\" is not a memory bandwidth"},
+      {"{all: [true, 50%]}", "c MB:0=50;1=50",
+       "\"true\" is not a memory bandwidth: \"50%\" or \"1000MBps\", and is passed over; "
+       "containerd"},
       {"{\"0-1\": [20%], \"1\": [30%]}", "c MB:0=20;1=30", "also named by another key"},
       // Any value will do in the unit that doesn't count.
       {"[4294967296MBps, 50%]", "c MB:0=50;1=50", "an error where this unit counts"},
@@ -188,6 +195,7 @@ TEST(RdtDialectValuesTest, Bandwidth) {
       {"[{a: 1}]", kRefused},
       {"[101%]", kRefused},  // the kernel refuses it
       {"50%", "c MB:0=50;1=50", "refuse a bandwidth that is no list; write [50%]"},
+      {"{all: 50%}", "c MB:0=50;1=50", "refuse a bandwidth that is no list; write [50%]"},
       {"[50, 60%]", "c MB:0=60;1=60", "containerd and CRI-O refuse the file for it"},
       {"{all: [100%], 0-0: [50%]}", "c MB:0=50;1=100", "the cache ids \"0-0\" are refused"},
       {"{all: [100%], \" 1\": [50%]}", "c MB:0=100;1=50", "the cache ids \" 1\" are refused"},

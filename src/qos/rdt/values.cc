@@ -21,6 +21,16 @@ constexpr uint64_t kMaxId = std::numeric_limits<uint32_t>::max();
 constexpr uint64_t kMaxRange = 4096;
 constexpr uint64_t kMaxMbps = std::numeric_limits<uint32_t>::max();  // the kernel's MBA_MAX_MBPS
 
+// Hexadecimal digits only: SimpleHexAtoi takes signs, spaces and a second "0x" as well.
+std::optional<uint64_t> HexNumber(absl::string_view text) {
+  uint64_t value = 0;
+  for (const char c : text) {
+    if (!absl::ascii_isxdigit(static_cast<unsigned char>(c))) return std::nullopt;
+  }
+  if (!absl::SimpleHexAtoi(text, &value)) return std::nullopt;
+  return value;
+}
+
 // Digits only: SimpleAtoi takes signs and spaces as well.
 std::optional<uint64_t> Number(absl::string_view text) {
   uint64_t value = 0;
@@ -90,9 +100,9 @@ absl::StatusOr<RdtCacheShare> ParseRdtCacheShare(absl::string_view text) {
   if (absl::EndsWith(text, "%")) return ParsePercent(text);
   RdtCacheShare share{.kind = RdtCacheShare::Kind::kMask, .text = std::string(text)};
   if (absl::StartsWith(text, "0x")) {
-    if (!absl::SimpleHexAtoi(text.substr(2), &share.mask)) {
-      return Invalid(text, "is not a hexadecimal mask (\"0x3f0\")");
-    }
+    const auto mask = HexNumber(text.substr(2));
+    if (!mask) return Invalid(text, "is not a hexadecimal mask (\"0x3f0\")");
+    share.mask = *mask;
   } else {
     PLIMSOLL_ASSIGN_OR_RETURN(
         const std::set<uint64_t> bits,
