@@ -63,6 +63,9 @@ absl::StatusOr<FsRoot> FsRoot::Open(absl::string_view directory) {
 
 absl::StatusOr<FsRoot> FsRoot::OpenOrCreate(absl::string_view directory, mode_t mode) {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot base, Open(absl::StartsWith(directory, "/") ? "/" : "."));
+  // A parent may be shared with what other users have to reach.
+  constexpr mode_t kParents = 0755;
+  PLIMSOLL_RETURN_IF_ERROR(base.MakeDirs(SplitLast(directory).parent, kParents));
   PLIMSOLL_RETURN_IF_ERROR(base.MakeDirs(directory, mode));
   return Open(directory);
 }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,6 +27,16 @@ class FsRootTest : public ::testing::Test {
   TestDir dir_;
   const FsRoot& root_ = dir_.root();
 };
+
+TEST(FsRoot, ANewParentIsOpenToOthers) {
+  const TestDir dir;
+  const mode_t mask = umask(022);
+  const auto root = FsRoot::OpenOrCreate(dir.path() + "/new/state");
+  umask(mask);
+  ASSERT_TRUE(root.ok()) << root.status();
+  EXPECT_EQ(dir.root().Stat("new")->st_mode & 07777, 0755u);
+  EXPECT_EQ(dir.root().Stat("new/state")->st_mode & 07777, 0700u);
+}
 
 TEST_F(FsRootTest, ReplacesAndReads) {
   ASSERT_TRUE(root_.ReplaceFile("a", "one", 0640).ok());
