@@ -143,6 +143,7 @@ absl::StatusOr<::plimsoll::v1::InspectResponse> InspectStopped(const Config& con
   PLIMSOLL_ASSIGN_OR_RETURN(input.sandboxes, store->LoadSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(input.containers, store->LoadContainers());
   input.damaged = store->Damaged();
+  runtime::AddUnrecordedRemovals(&input);
   PLIMSOLL_ASSIGN_OR_RETURN(input.images, store->LoadImages());
   input.cgroups = cgroups.get();
   input.runtime = runtime.get();

@@ -138,9 +138,11 @@ absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
     record = container->record;
   }
   // On a full disk the removal goes on without the mark: deleted files make the room that it needs.
-  // A daemon that starts in between finds the container ended, and can remove it too.
+  // A daemon that starts in between finds the file instead, or the container ended.
   const absl::Status marked = parts_.options.store->PutContainer(record);
   if (!absl::IsResourceExhausted(marked)) PLIMSOLL_RETURN_IF_ERROR(marked);
+  const std::string removal = UpdateMarkOf(RemovalMarkIdOf(record.id));
+  if (!marked.ok()) parts_.options.run.ReplaceFile(removal, "", 0600).IgnoreError();
   const absl::Status unmarked = parts_.options.run.RemoveFile(UpdateMarkOf(record.id));
   if (!absl::IsNotFound(unmarked)) PLIMSOLL_RETURN_IF_ERROR(unmarked);
   PLIMSOLL_RETURN_IF_ERROR(parts_.options.runtime->Delete(record.id, record.cgroup_path));
@@ -152,6 +154,7 @@ absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
     parts_.classes.Release(record);
   }
   PLIMSOLL_RETURN_IF_ERROR(parts_.options.store->RemoveContainer(record.id));
+  if (!marked.ok()) parts_.options.run.RemoveFile(removal).IgnoreError();
   parts_.objects.ReleaseName(record.id);
   {
     absl::MutexLock lock(&container->mutex);

@@ -119,6 +119,9 @@ class EngineImpl : public Engine {
   absl::Status GiveBack(const SandboxRecord& record);
   absl::Status StopSandboxLocked(const std::shared_ptr<Sandbox>& sandbox)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(sandbox->operation);
+  // Records that its removal has begun; on a full disk in the run directory. After an error the
+  // sandbox is as it was.
+  absl::StatusOr<SandboxRecord> PutOnRecordAsRemoved(Sandbox& sandbox);
 
   // Sends the stop signal as soon as the container's init would get it, and waits. True when the
   // container has exited by `deadline`.

@@ -104,6 +104,53 @@ TEST_F(UnsavedTest, WhatCannotBeMarkedIsRemovedAllTheSame) {
   ExpectNothingLeft();
 }
 
+TEST_F(UnsavedTest, ARemovalThatAFullDiskCutsOffIsFinishedByTheNextStart) {
+  const absl::Status full = absl::ResourceExhaustedError("no space");
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string id = *engine_->CreateContainer(pod, Spec(), "");
+  ASSERT_TRUE(engine_->StopContainer(id, absl::ZeroDuration()).ok());
+  Wait(id);
+  ASSERT_TRUE(engine_->StopSandbox(pod).ok());
+  store_.faults.FailNext("PutContainer", full);
+  store_.faults.FailNext("RemoveContainer", full);
+  EXPECT_TRUE(absl::IsResourceExhausted(engine_->RemoveContainer(id)));
+  EXPECT_EQ(store_.LoadContainers()->front().state, ContainerState::kExited);
+  StartEngine();
+  EXPECT_TRUE(absl::IsNotFound(engine_->GetContainer(id).status()));
+  EXPECT_THAT(*store_.LoadContainers(), IsEmpty());
+
+  store_.faults.FailNext("PutSandbox", full);
+  store_.faults.FailNext("RemoveSandbox", full);
+  EXPECT_TRUE(absl::IsResourceExhausted(engine_->RemoveSandbox(pod)));
+  EXPECT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kNotReady);
+  const std::vector<Finding> findings = engine_->Inspect();
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].difference, Difference::kSandboxHalfRemoved);
+  StartEngine();
+  EXPECT_TRUE(absl::IsNotFound(engine_->GetSandbox(pod).status()));
+  ExpectNothingLeft();
+}
+
+// The run directory is on the full disk too.
+TEST_F(UnsavedTest, ARemovalThatCannotBeRecordedAnywhereHasNotBegun) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  ASSERT_TRUE(engine_->StopSandbox(pod).ok());
+  {
+    SetFaultHook([](absl::string_view verb, absl::string_view object) {
+      return verb == "create" && absl::EndsWith(object, ".removal")
+                 ? absl::ResourceExhaustedError("no space left on device")
+                 : absl::OkStatus();
+    });
+    const absl::Cleanup no_faults = [] { SetFaultHook(nullptr); };
+    store_.faults.FailNext("PutSandbox", absl::ResourceExhaustedError("no space"));
+    EXPECT_TRUE(absl::IsResourceExhausted(engine_->RemoveSandbox(pod)));
+  }
+  EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kNotReady);
+  EXPECT_THAT(engine_->Inspect(), IsEmpty());
+  EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
+  ExpectNothingLeft();
+}
+
 TEST_F(UnsavedTest, AnUpdateThatCannotBeSavedChangesNothing) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   const std::string id = *engine_->CreateContainer(pod, Spec(), "");

@@ -444,7 +444,10 @@ class FaultyStore : public Store {
     if (absl::Status fault = faults.Check("PutSandbox"); !fault.ok()) return fault;
     return store_->PutSandbox(sandbox);
   }
-  absl::Status RemoveSandbox(const std::string& id) override { return store_->RemoveSandbox(id); }
+  absl::Status RemoveSandbox(const std::string& id) override {
+    if (absl::Status fault = faults.Check("RemoveSandbox"); !fault.ok()) return fault;
+    return store_->RemoveSandbox(id);
+  }
   absl::StatusOr<std::vector<ContainerRecord>> LoadContainers() override {
     return store_->LoadContainers();
   }
@@ -455,6 +458,7 @@ class FaultyStore : public Store {
     return store_->PutContainer(container);
   }
   absl::Status RemoveContainer(const std::string& id) override {
+    if (absl::Status fault = faults.Check("RemoveContainer"); !fault.ok()) return fault;
     return store_->RemoveContainer(id);
   }
   std::vector<DamagedRow> Damaged() const override { return store_->Damaged(); }

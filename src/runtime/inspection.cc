@@ -15,6 +15,7 @@
 #include "linux/process.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
+#include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -447,6 +448,18 @@ const char* DifferenceName(Difference difference) {
       return "NotInspected";
   }
   return "Invalid";
+}
+
+void AddUnrecordedRemovals(InspectionInput* input) {
+  const auto is_removed = [input](const std::string& id) {
+    return input->run.Has(UpdateMarkOf(RemovalMarkIdOf(id))).value_or(false);
+  };
+  for (SandboxRecord& record : input->sandboxes) {
+    if (is_removed(record.id)) record.state = SandboxState::kRemoving;
+  }
+  for (ContainerRecord& record : input->containers) {
+    if (is_removed(record.id)) record.state = ContainerState::kRemoving;
+  }
 }
 
 bool IsActedUpon(Difference difference) {

@@ -89,6 +89,10 @@ struct InspectionInput {
   std::string default_cgroup_parent;  // where stray groups are looked for; empty: nowhere
 };
 
+// Sets the state kRemoving of records whose removal a full disk kept out of their row
+// (update_mark.h). For records as loaded.
+void AddUnrecordedRemovals(InspectionInput* input);
+
 // Whether recovery acts on the difference, beyond telling it.
 bool IsActedUpon(Difference difference);
 

@@ -40,6 +40,7 @@ absl::Status Recovery::Run() {
   PLIMSOLL_ASSIGN_OR_RETURN(input.sandboxes, parts_.options.store->LoadSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(input.containers, parts_.options.store->LoadContainers());
   input.damaged = parts_.options.store->Damaged();
+  AddUnrecordedRemovals(&input);
   parts_.pictures.CountWords(input.sandboxes, input.containers);
   const std::vector<Finding> findings = runtime::Inspect(input);
   for (const Finding& finding : findings) {
@@ -98,6 +99,9 @@ void Recovery::RemoveStrays(const std::vector<Finding>& findings) {
   // No update is under way any more. Marks of updates that could not be finished stay for the next
   // update or start.
   const auto is_unfinished = [this](absl::string_view mark) {
+    if (absl::ConsumeSuffix(&mark, RemovalMarkIdOf(""))) {
+      return parts_.objects.FindContainer(mark).ok() || parts_.objects.FindSandbox(mark).ok();
+    }
     if (const auto container = parts_.objects.FindContainer(mark); container.ok()) {
       return HasProcess((*container)->Snapshot());
     }

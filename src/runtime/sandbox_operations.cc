@@ -323,6 +323,22 @@ absl::Status EngineImpl::StopSandbox(absl::string_view id) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<SandboxRecord> EngineImpl::PutOnRecordAsRemoved(Sandbox& sandbox) {
+  absl::MutexLock lock(&sandbox.mutex);
+  SandboxRecord record = sandbox.record;
+  PLIMSOLL_RETURN_IF_ERROR(CheckTransition(sandbox.id, record.state, SandboxState::kRemoving));
+  record.state = SandboxState::kRemoving;
+  absl::Status put = parts_.options.store->PutSandbox(record);
+  if (absl::IsResourceExhausted(put)) {
+    const absl::Status marked =
+        parts_.options.run.ReplaceFile(UpdateMarkOf(RemovalMarkIdOf(sandbox.id)), "", 0600);
+    if (marked.ok()) put = marked;
+  }
+  PLIMSOLL_RETURN_IF_ERROR(put);
+  sandbox.record.state = SandboxState::kRemoving;
+  return record;
+}
+
 absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(id));
   const CallOff call_off(sandbox->turns, sandbox->id);
@@ -350,15 +366,7 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
         UnlessGone(parts_.objects, *container, RemoveContainer(container->id)));
   }
   if (!saved.ok()) PLIMSOLL_RETURN_IF_ERROR(SaveStopped(*parts_.options.store, *sandbox));
-  SandboxRecord record;
-  {
-    absl::MutexLock lock(&sandbox->mutex);
-    PLIMSOLL_RETURN_IF_ERROR(
-        CheckTransition(sandbox->id, sandbox->record.state, SandboxState::kRemoving));
-    sandbox->record.state = SandboxState::kRemoving;
-    record = sandbox->record;
-    PLIMSOLL_RETURN_IF_ERROR(parts_.options.store->PutSandbox(record));
-  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const SandboxRecord record, PutOnRecordAsRemoved(*sandbox));
   for (const std::string& mark : {record.id, RoomMarkIdOf(record.id)}) {
     const absl::Status unmarked = parts_.options.run.RemoveFile(UpdateMarkOf(mark));
     if (!absl::IsNotFound(unmarked)) PLIMSOLL_RETURN_IF_ERROR(unmarked);
@@ -368,6 +376,7 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
   PLIMSOLL_RETURN_IF_ERROR(RemoveSandboxPlace(parts_.options.host, parts_.options.run, record.id));
   PLIMSOLL_RETURN_IF_ERROR(parts_.groups.RemoveAll(*sandbox));
   PLIMSOLL_RETURN_IF_ERROR(parts_.options.store->RemoveSandbox(record.id));
+  parts_.options.run.RemoveFile(UpdateMarkOf(RemovalMarkIdOf(record.id))).IgnoreError();
   parts_.objects.ReleaseName(record.id);
   parts_.objects.RemoveSandbox(record.id, [&] {
     parts_.options.events->Add(EventType::kSandboxRemoved, record, FullName(record.spec));

@@ -1,4 +1,4 @@
-// Marks of updates under way, for a daemon that starts after a kill.
+// Marks of updates and removals under way, for a daemon that starts after a kill.
 #ifndef PLIMSOLL_RUNTIME_UPDATE_MARK_H_
 #define PLIMSOLL_RUNTIME_UPDATE_MARK_H_
 
@@ -33,6 +33,11 @@ inline std::string ClassesMarkIdOf(absl::string_view container_id) {
 // containers whose runtime handler sizes a machine by them.
 inline std::string BeforeMarkIdOf(absl::string_view container_id) {
   return absl::StrCat(container_id, ".before");
+}
+
+// The id of the mark of a removal that a full disk kept out of the row.
+inline std::string RemovalMarkIdOf(absl::string_view id) {
+  return absl::StrCat(id, ".removal");
 }
 
 // A file that exists from Set to the object's end: meanwhile the kernel may have any part of the
