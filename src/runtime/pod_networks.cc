@@ -92,7 +92,9 @@ void PodNetworks::Check(std::vector<Finding>* findings) const {
     finding.difference = Difference::kSandboxNetworkBroken;
     finding.sandbox_id = record.id;
     finding.what = absl::StrCat("its network is not as it was made: ", status.message());
-    finding.action = "leaves it as it is; remove the pod and make it anew";
+    finding.action =
+        "leaves it as it is; if the pod reaches its network all the same, the plugin's check is at "
+        "fault, else remove the pod, so that its owner makes it again";
     // The next check would take as long.
     if (absl::IsDeadlineExceeded(status)) return;
   }
