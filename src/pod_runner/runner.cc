@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/monotonic_time.h"
@@ -163,7 +164,10 @@ absl::Status Runner::StartContainer(Member& member) {
       what));
   const absl::StatusOr<std::string> made =
       client_.CreateContainer(outcome_.sandbox_id, container.config, configs_.sandbox);
-  if (!made.ok()) return NamingProfileRoot(made.status(), options_.seccomp);
+  if (!made.ok()) {
+    creation_refused_ = std::string(made.status().message());
+    return NamingProfileRoot(made.status(), options_.seccomp);
+  }
   member.id = *made;
   container.created = true;
   member.log_open = true;
@@ -344,7 +348,10 @@ void Runner::TellWarnings() {
   const auto tell = [this](const node::Event& event) {
     if (event.sequence() <= look_.event) return true;
     look_.event = event.sequence();
-    if (event.type() == "Warning" && event.sandbox_id() == outcome_.sandbox_id) {
+    // The outcome's status has the reason of a refused creation.
+    const bool is_outcome =
+        !creation_refused_.empty() && absl::EndsWith(event.message(), creation_refused_);
+    if (event.type() == "Warning" && event.sandbox_id() == outcome_.sandbox_id && !is_outcome) {
       observer_.OnWarning(event.message());
     }
     return true;

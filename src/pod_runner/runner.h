@@ -166,7 +166,8 @@ class Runner {
   std::vector<Member> members_;
   Outcome outcome_;
   Look look_;
-  bool start_refused_ = false;  // a program can't be executed, so nothing is waited for
+  bool start_refused_ = false;    // a program can't be executed, so nothing is waited for
+  std::string creation_refused_;  // the runtime's reason; empty: every creation succeeded
 };
 
 }  // namespace plimsoll::pod

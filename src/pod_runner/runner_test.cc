@@ -98,6 +98,29 @@ class SandboxDaemon : public cri::RuntimeService::Service, public node::NodeServ
   }
 };
 
+// A daemon that refuses each container, and tells it as an event too.
+class RefusingDaemon : public SandboxDaemon {
+ public:
+  grpc::Status CreateContainer(grpc::ServerContext*, const cri::CreateContainerRequest*,
+                               cri::CreateContainerResponse*) override {
+    return {grpc::StatusCode::INVALID_ARGUMENT, "no user of that name"};
+  }
+  grpc::Status ListEvents(grpc::ServerContext*, const node::ListEventsRequest*,
+                          grpc::ServerWriter<node::Event>* writer) override {
+    uint64_t sequence = 0;
+    for (const char* message :
+         {"creating container a failed: no user of that name", "its memory.high is missing"}) {
+      node::Event event;
+      event.set_sequence(++sequence);
+      event.set_type("Warning");
+      event.set_sandbox_id("0123456789ab");
+      event.set_message(message);
+      writer->Write(event);
+    }
+    return grpc::Status::OK;
+  }
+};
+
 // A daemon on a machine so busy that it answers a start before the kernel refuses the program.
 class BusyDaemon : public SandboxDaemon {
  public:
@@ -235,6 +258,9 @@ class Told : public Observer {
     words.push_back(absl::StrCat("loopback alone: ", fault));
   }
   void OnMayBeLeft() override { words.emplace_back("may be left"); }
+  void OnWarning(absl::string_view message) override {
+    words.push_back(absl::StrCat("warning: ", message));
+  }
 
   std::vector<std::string> words;
 };
@@ -307,6 +333,14 @@ TEST_F(RunnerTest, ALostAnswerOfADaemonThatGoesOnNamesThePod) {
   EXPECT_TRUE(absl::IsUnavailable(outcome.status)) << outcome.status;
   EXPECT_THAT(told_.words, ElementsAre("plan a", "may be left"));
   EXPECT_TRUE(dir_.root().Exists(absl::StrCat("pods/", outcome.uid))) << "it may be used";
+}
+
+TEST_F(RunnerTest, ARefusedCreationIsToldOnce) {
+  Serve(std::make_unique<RefusingDaemon>());
+  if (HasFatalFailure()) return;
+  const Outcome outcome = Run();
+  EXPECT_THAT(outcome.status.message(), HasSubstr("no user of that name"));
+  EXPECT_THAT(told_.words, ElementsAre("plan a", "warning: its memory.high is missing"));
 }
 
 TEST_F(RunnerTest, AStartErrorThatComesLateIsTold) {
