@@ -172,7 +172,7 @@ absl::StatusOr<std::optional<DownloadedImage>> UnpackAsItComes(const Pull& pull,
                                                                const Manifest& manifest) {
   if (MayBeElsewhere(manifest)) return std::nullopt;
   Voices voices(pull.progress, manifest.layers.size());
-  Progress state{absl::StrCat("copying ", pull.transport.name()), 0, manifest.config.size};
+  Progress state{"copying", 0, manifest.config.size};
   std::atomic<bool> has_begun = false;  // the layers
   absl::StatusOr<std::unique_ptr<BlobStreams>> owned =
       pull.transport.Stream(pull.image, pull.cancelled, [&](uint64_t bytes, bool at_end) {

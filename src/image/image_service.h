@@ -70,7 +70,7 @@ struct Credentials {
 };
 
 struct Progress {
-  std::string step;  // "copying blob sha256:ab12...", "unpacking layer 2 of 3"
+  std::string step;  // "copying", "unpacking layer 2 of 3"; without the image's name
   uint64_t done_bytes = 0;
   uint64_t total_bytes = 0;  // 0: unknown
 };

@@ -451,7 +451,7 @@ absl::Status SkopeoTransport::Copy(const RegistryImage& image,
         work_.ReplaceFile(absl::StrCat(kBlobs, "/", DigestHex(digest)), "", 0600));
   }
   Progress state;
-  state.step = absl::StrCat("copying ", reference_.Canonical());
+  state.step = "copying";
   state.total_bytes = manifest.config.size;
   for (const Descriptor& layer : manifest.layers) {
     if (!known.contains(layer.digest)) state.total_bytes = Add(state.total_bytes, layer.size);
