@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/remove_pod.h"
+#include "cli/table.h"
 #include "cli/text.h"
 #include "pod_runner/dir.h"
 #include "pod_runner/lifecycle.h"
@@ -94,15 +95,16 @@ absl::StatusOr<Plan> MakePlan(pod::Client& client, const pod::Inventory& invento
 }
 
 void PrintPlan(const Plan& plan) {
+  Table table({"KIND", "ID", "SIZE", "NAME"});
   for (const cri::PodSandbox& pod : plan.pods) {
-    PrintNote(absl::StrCat("pod    ", Printable(NameOf(pod)), "  ", ShortId(pod.id()), "\n"));
+    table.AddRow({"pod", ShortId(pod.id()), "-", NameOf(pod)});
   }
   for (const cri::Image& image : plan.images) {
     const std::string names =
         image.repo_tags_size() > 1 ? absl::StrJoin(image.repo_tags(), ", ") : NameOf(image);
-    PrintNote(absl::StrCat("image  ", Printable(names), "  ", ShortId(image.id()), "  ",
-                           HumanBytes(image.size()), "\n"));
+    table.AddRow({"image", ShortId(image.id()), HumanBytes(image.size()), names});
   }
+  if (!table.empty()) PrintNote(table.ToString());
   if (plan.foreign > 0) {
     const bool is_one = plan.foreign == 1;
     PrintNote(absl::StrCat(plan.foreign,
