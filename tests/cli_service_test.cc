@@ -258,11 +258,14 @@ TEST_F(CliServiceTest, CompletionKnowsTheNamesOfWhatIsThere) {
   const cri::PodSandboxConfig pod = PodConfig();
   const cri::ContainerConfig container = Shell("sleep 100");
   const std::string id = RunPod(pod);
-  Start(id, container);
+  const std::string started = Start(id, container);
   const std::string name = pod.metadata().name();
   EXPECT_EQ(Output({"__complete", "pods"}), name + "\n");
   EXPECT_EQ(Output({"__complete", "containers"}), name + "/" + container.metadata().name() + "\n");
+  EXPECT_EQ(Output({"__complete", "running"}), name + "/" + container.metadata().name() + "\n");
   EXPECT_THAT(Output({"__complete", "images"}), HasSubstr("library/busybox:latest\n"));
+  ASSERT_TRUE(StopContainer(started, 0).ok());
+  EXPECT_EQ(Output({"__complete", "running"}), "");
 }
 
 }  // namespace

@@ -31,6 +31,16 @@ absl::Status AddPlugins(pod::Client& client, std::set<std::string>* names) {
   return absl::OkStatus();
 }
 
+absl::Status AddClasses(pod::Client& client, std::set<std::string>* names) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto classes, client.own().ListClasses());
+  for (const node::ClassType& type : classes.types()) {
+    for (const node::QosClass& one : type.classes()) {
+      names->insert(absl::StrCat(type.name(), "=", one.name()));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // Prints one name a line. Starts no daemon: Tab must not have effects.
 absl::StatusOr<int> Complete(const CommandContext& context, const std::vector<std::string>& kinds) {
   std::set<std::string> names;
@@ -43,6 +53,10 @@ absl::StatusOr<int> Complete(const CommandContext& context, const std::vector<st
   for (const std::string& kind : kinds) {
     if (kind == "plugins") {
       PLIMSOLL_RETURN_IF_ERROR(AddPlugins(*client, &names));
+      continue;
+    }
+    if (kind == "classes") {
+      PLIMSOLL_RETURN_IF_ERROR(AddClasses(*client, &names));
       continue;
     }
     if (kind == "images") {
@@ -58,6 +72,7 @@ absl::StatusOr<int> Complete(const CommandContext& context, const std::vector<st
     } else {
       PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client->ListContainers());
       for (const cri::Container& container : containers) {
+        if (kind == "running" && container.state() != cri::CONTAINER_RUNNING) continue;
         names.insert(absl::StrCat(PodNameOf(container, pods), "/", container.metadata().name(),
                                   kind == "places" ? ":" : ""));
       }

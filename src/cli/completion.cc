@@ -12,12 +12,20 @@
 namespace plimsoll::cli {
 namespace {
 
-// The kind that `plimsoll __complete` lists for a value of this name; empty: none.
-std::string DynamicKinds(const OptionInfo& option) {
+// Commands to which a container that has ended is of no use.
+bool WantsRunning(absl::string_view path) {
+  static constexpr absl::string_view kCommands[] = {"assign", "attach", "exec", "stop", "update"};
+  return absl::c_linear_search(kCommands, path);
+}
+
+// The kind that `plimsoll __complete` lists for a value of this name after the command at `path`;
+// empty: none.
+std::string DynamicKinds(const OptionInfo& option, absl::string_view path) {
   std::vector<std::string> kinds;
   for (const absl::string_view part : absl::StrSplit(option.value, '|')) {
     if (part == "POD") kinds.emplace_back("pods");
-    if (part == "CONTAINER") kinds.emplace_back("containers");
+    if (part == "CONTAINER") kinds.emplace_back(WantsRunning(path) ? "running" : "containers");
+    if (part == "TYPE=CLASS") kinds.emplace_back("classes");
     if (part == "POD-NAME") kinds.emplace_back("agent-pods");
     if (part == "IMAGE") kinds.emplace_back("images");
     if (part == "PLUGIN") kinds.emplace_back("plugins");
@@ -61,6 +69,25 @@ std::string WordsOf(const CommandInfo& root, const CommandInfo& command) {
   return absl::StrJoin(words, " ");
 }
 
+// Settings of the script's variables for a command's arguments: ` kinds="pods" files=any`.
+// `further` has the kinds of the words behind the first one.
+std::string ArgumentsOf(const CommandInfo& command, const std::string& path) {
+  std::string kinds;
+  std::string further;
+  absl::string_view files;
+  for (const OptionInfo& positional : command.positionals) {
+    if (!kinds.empty()) further = DynamicKinds(positional, path);
+    if (kinds.empty()) kinds = DynamicKinds(positional, path);
+    if (files.empty()) files = FilesOf(positional);
+    kinds = kinds.empty() ? absl::StrJoin(positional.choices, " ") : kinds;
+  }
+  const bool dynamic = !command.positionals.empty() && command.positionals[0].choices.empty();
+  return absl::StrCat(
+      kinds.empty() ? "" : absl::StrCat(dynamic ? " kinds=\"" : " more=\"", kinds, "\""),
+      further.empty() ? "" : absl::StrCat(" further=\"", further, "\""),
+      files.empty() ? "" : absl::StrCat(" files=", files));
+}
+
 // The part that bash and zsh share. It finds the command's path in the line and, from it, the words
 // that may follow. It uses only constructs of both shells; `before` and `previous` are set by the
 // caller. Names come from the daemon or agent that the line's own options name.
@@ -76,35 +103,25 @@ std::string ShellBody(const CommandInfo& root) {
       for (const std::string& alias : command.aliases) {
         absl::StrAppend(&patterns, "|\"", parent, " ", alias, "\"");
       }
-      absl::StrAppend(&names, "      ", patterns, ") path=\"", path, "\" ;;\n");
+      absl::StrAppend(&names, "      ", patterns, ") path=\"", path, "\" named=\"\" ;;\n");
     }
-    std::string kinds;
-    absl::string_view files;
-    for (const OptionInfo& positional : command.positionals) {
-      if (kinds.empty()) kinds = DynamicKinds(positional);
-      if (files.empty()) files = FilesOf(positional);
-      kinds = kinds.empty() ? absl::StrJoin(positional.choices, " ") : kinds;
-    }
-    const bool dynamic = !command.positionals.empty() && command.positionals[0].choices.empty();
-    absl::StrAppend(
-        &tables, "    \"", path, "\") known=\"", WordsOf(root, command), "\"",
-        kinds.empty() ? "" : absl::StrCat(dynamic ? " kinds=\"" : " more=\"", kinds, "\""),
-        files.empty() ? "" : absl::StrCat(" files=", files), " ;;\n");
+    absl::StrAppend(&tables, "    \"", path, "\") known=\"", WordsOf(root, command), "\"",
+                    ArgumentsOf(command, path), " ;;\n");
     for (const OptionInfo& option : command.options) {
       if (option.value.empty()) continue;
       // Options of the program are valid after every command.
       const std::string where = path.empty() ? "*" : absl::StrCat("\"", path, "\"");
-      const std::string kind = DynamicKinds(option);
+      const std::string kind = DynamicKinds(option, path);
       for (const std::string& name : option.names) {
         absl::StrAppend(&values, "    ", where, "\" ", name, "\") known=\"",
                         absl::StrJoin(option.choices, " "), "\" kinds=\"", kind,
-                        "\" more=\"\" files=\"", FilesOf(option), "\" ;;\n");
+                        "\" further=\"\" more=\"\" files=\"", FilesOf(option), "\" ;;\n");
       }
     }
   });
   return absl::StrCat(
       "  local path=\"\" foreign=\"\" word known=\"\" kinds=\"\" more=\"\" files=\"\" kind "
-      "taking=\"\"\n"
+      "taking=\"\" further=\"\" named=\"\"\n"
       "  local -a where=()\n"
       "  for word in \"${before[@]}\"; do\n"
       "    if [[ -n $taking ]]; then\n"
@@ -117,7 +134,8 @@ std::string ShellBody(const CommandInfo& root) {
       "    esac\n"
       // The words behind belong to another command, as for `plimsoll exec`.
       "    if [[ $word == -- ]]; then foreign=1; break; fi\n  ",
-      names, "    esac\n  done\n", tables, "  esac\n", values, "  esac\n",
+      names, "      *\" -\"*) ;;\n      *) named=1 ;;\n    esac\n  done\n", tables, "  esac\n",
+      "  if [[ -n $further && -n $named ]]; then kinds=\"$further\"; fi\n", values, "  esac\n",
       "  if [[ -n $foreign ]]; then known=\"\" kinds=\"\" more=\"\" files=any; fi\n",
       "  for kind in ${=kinds}; do\n"
       "    more=\"$more $(plimsoll \"${where[@]}\" __complete \"$kind\" 2>/dev/null"
@@ -233,7 +251,9 @@ std::string FirstSentence(absl::string_view text) {
   return std::string(text.substr(0, text.find("\n")));
 }
 
-void AddFishOption(const OptionInfo& option, const std::string& condition, std::string& script) {
+// `path`: of the option's command.
+void AddFishOption(const OptionInfo& option, absl::string_view path, const std::string& condition,
+                   std::string& script) {
   std::string line = absl::StrCat("complete -c plimsoll", condition);
   for (const std::string& name : option.names) {
     absl::StrAppend(&line, absl::StartsWith(name, "--") ? " -l " : " -s ",
@@ -244,7 +264,7 @@ void AddFishOption(const OptionInfo& option, const std::string& condition, std::
   } else if (!option.value.empty()) {
     absl::StrAppend(&line, " -x");
   }
-  const std::string kinds = DynamicKinds(option);
+  const std::string kinds = DynamicKinds(option, path);
   if (!option.choices.empty()) {
     absl::StrAppend(&line, " -a ", FishQuote(absl::StrJoin(option.choices, " ")));
   } else if (!kinds.empty()) {
@@ -309,9 +329,9 @@ std::string FishAtCommandWithForms(const CommandInfo& root) {
   return absl::StrCat(" -n ", FishQuote(absl::StrJoin(conditions, "; and ")));
 }
 
-void AddFishPositional(const OptionInfo& positional, const std::string& condition,
-                       std::string& script) {
-  const std::string kinds = DynamicKinds(positional);
+void AddFishPositional(const OptionInfo& positional, absl::string_view path,
+                       const std::string& condition, std::string& script) {
+  const std::string kinds = DynamicKinds(positional, path);
   std::string what;
   if (!positional.choices.empty()) {
     what = absl::StrCat(" -a ", FishQuote(absl::StrJoin(positional.choices, " ")));
@@ -331,7 +351,7 @@ std::string FishScript(const CommandInfo& root) {
       absl::StrCat("# fish completion for plimsoll\n", kFishNames, FishPlace(root),
                    "complete -c plimsoll -f\n", "complete -c plimsoll", FishAt("--"), " -F\n");
   for (const OptionInfo& option : root.options) {
-    AddFishOption(option, IsOutput(option) ? FishAtCommandWithForms(root) : "", script);
+    AddFishOption(option, "", IsOutput(option) ? FishAtCommandWithForms(root) : "", script);
   }
   Walk(root, "", [&](const CommandInfo& command, const std::string& path) {
     const std::string condition = FishAt(path);
@@ -340,9 +360,9 @@ std::string FishScript(const CommandInfo& root) {
                       FishQuote(FirstSentence(sub.description)), "\n");
     }
     if (path.empty()) return;
-    for (const OptionInfo& option : command.options) AddFishOption(option, condition, script);
+    for (const OptionInfo& option : command.options) AddFishOption(option, path, condition, script);
     for (const OptionInfo& positional : command.positionals) {
-      AddFishPositional(positional, condition, script);
+      AddFishPositional(positional, path, condition, script);
     }
   });
   return script;

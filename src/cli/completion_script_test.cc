@@ -58,18 +58,24 @@ TEST(Completion, BashAsksTheDaemonThatTheLineMeans) {
     EXPECT_TRUE(result.ok()) << result.status();
     return result.value_or("");
   };
-  EXPECT_EQ(asked("plimsoll exec ''", 2), "__complete containers\n");
-  EXPECT_EQ(asked("plimsoll --root /r exec ''", 4), "--root=/r __complete containers\n");
-  EXPECT_EQ(asked("plimsoll exec --root '~/r' ''", 4), "--root=/h/r __complete containers\n");
+  EXPECT_EQ(asked("plimsoll exec ''", 2), "__complete running\n");
+  EXPECT_EQ(asked("plimsoll --root /r exec ''", 4), "--root=/r __complete running\n");
+  EXPECT_EQ(asked("plimsoll exec --root '~/r' ''", 4), "--root=/h/r __complete running\n");
   // bash splits --address=unix:///run/a.sock at = and :.
   EXPECT_EQ(asked("plimsoll exec --address = unix : ///run/a.sock ''", 7),
-            "--address=unix:///run/a.sock __complete containers\n");
+            "--address=unix:///run/a.sock __complete running\n");
   EXPECT_EQ(asked("plimsoll --address unix : ///a image rm ''", 7),
             "--address=unix:///a __complete images\n");
-  EXPECT_EQ(asked("plimsoll update ''", 2), "__complete containers\n__complete pods\n");
+  EXPECT_EQ(asked("plimsoll update ''", 2), "__complete running\n__complete pods\n");
+  EXPECT_EQ(asked("plimsoll logs ''", 2), "__complete pods\n__complete containers\n");
+  // Classes follow the name.
+  EXPECT_EQ(asked("plimsoll assign ''", 2), "__complete running\n__complete pods\n");
+  EXPECT_EQ(asked("plimsoll assign --pod ''", 3), "__complete running\n__complete pods\n");
+  EXPECT_EQ(asked("plimsoll assign web ''", 3), "__complete classes\n");
+  EXPECT_EQ(asked("plimsoll assign web rdt = ''", 5), "__complete classes\n");
   // A value is no command: this completes the arguments of `stop`.
   EXPECT_EQ(asked("plimsoll --root image stop ''", 4),
-            "--root=image __complete pods\n--root=image __complete containers\n");
+            "--root=image __complete pods\n--root=image __complete running\n");
 }
 
 TEST(Completion, BashOffersDirectoriesWhereOneIsMeant) {
