@@ -33,6 +33,8 @@ constexpr const char* kServices[] = {"runtime.v1.RuntimeService", "runtime.v1.Im
                                      "plimsoll.v1.NodeService"};
 // Wait for cancelled calls.
 constexpr absl::Duration kCancelGrace = absl::Seconds(3);
+// Part of kCancelGrace: wait for abandoned calls to answer by themselves.
+constexpr absl::Duration kAbandonGrace = absl::Seconds(1);
 
 std::chrono::system_clock::time_point Now() {
   return absl::ToChronoTime(absl::Now());
@@ -100,10 +102,15 @@ class GrpcServer final : public Server {
     server_->GetHealthCheckService()->SetServingStatus(false);
     // Drained here, not by gRPC, which also waits for every idle client to close.
     if (!calls_.Drain(absl::Now() + grace)) {
-      if (options_.abandon_calls) options_.abandon_calls();
+      const absl::Time deadline = absl::Now() + kCancelGrace;
+      if (options_.abandon_calls) {
+        options_.abandon_calls();
+        // These calls answer with their own reason; gRPC's is "Cancelling all calls".
+        calls_.Drain(absl::Now() + kAbandonGrace);
+      }
       // gRPC's Shutdown returns only when the last handler has: run it in another thread.
       std::thread cancel([server = server_.get()] { server->Shutdown(Now()); });
-      if (!calls_.Drain(absl::Now() + kCancelGrace)) {
+      if (!calls_.Drain(deadline)) {
         cancel.detach();
         static_cast<void>(server_.release());
         return false;

@@ -472,6 +472,25 @@ TEST_F(ServerTest, ObserverAndTracerSeeEveryCall) {
                         "version: \"v9\"", "/runtime.v1.RuntimeService/Version INVALID_ARGUMENT"));
 }
 
+TEST_F(ServerTest, AnAbandonedCallEndsWithItsOwnReason) {
+  absl::Notification working;
+  absl::Notification abandoned;
+  options_.abandon_calls = [&] { abandoned.Notify(); };
+  EXPECT_CALL(engine_, StopContainer(_, _)).WillOnce(Invoke([&](auto, auto) {
+    working.Notify();
+    abandoned.WaitForNotification();
+    absl::SleepFor(absl::Milliseconds(50));
+    return absl::UnavailableError("the daemon is stopping");
+  }));
+  Start();
+  grpc::Status status;
+  std::thread caller([&] { status = Stop("a"); });
+  working.WaitForNotification();
+  EXPECT_TRUE(server_->Shutdown(absl::ZeroDuration()));
+  caller.join();
+  EXPECT_EQ(status.error_message(), "the daemon is stopping");
+}
+
 // This includes sending the answers.
 TEST_F(ServerTest, ShutdownWaitsForWorkInHand) {
   constexpr int kCallers = 16;

@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "image/reference.h"
 
@@ -58,7 +59,32 @@ absl::StatusOr<image::Image> ConfiguredImages::Pull(absl::string_view reference,
                                                     const image::ProgressFn& progress) {
   image::PullOptions changed = options;
   changed.is_insecure = [this](absl::string_view registry) { return IsInsecure(registry); };
-  return Marked(images_->Pull(reference, changed, progress));
+  changed.cancelled = OrCalledOff(options.cancelled);
+  return Ended(absl::StrCat("pull ", reference),
+               Marked(images_->Pull(reference, changed, progress)));
+}
+
+absl::StatusOr<image::Image> ConfiguredImages::Import(const std::string& path,
+                                                      absl::string_view reference,
+                                                      const image::ProgressFn& progress,
+                                                      const std::function<bool()>& cancelled) {
+  return Ended(absl::StrCat("import ", path),
+               Marked(images_->Import(path, reference, progress, OrCalledOff(cancelled))));
+}
+
+std::function<bool()> ConfiguredImages::OrCalledOff(std::function<bool()> cancelled) const {
+  return [this, cancelled = std::move(cancelled)] {
+    return called_off_ || (cancelled && cancelled());
+  };
+}
+
+absl::StatusOr<image::Image> ConfiguredImages::Ended(absl::string_view what,
+                                                     absl::StatusOr<image::Image> image) const {
+  if (!called_off_ || !absl::IsCancelled(image.status())) return image;
+  return absl::UnavailableError(
+      absl::StrCat(what,
+                   ": plimsolld is stopping, and has cut it off; nothing of it is left. Try "
+                   "again once plimsolld has started"));
 }
 
 }  // namespace plimsoll::daemon

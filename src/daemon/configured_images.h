@@ -2,6 +2,8 @@
 #ifndef PLIMSOLL_DAEMON_CONFIGURED_IMAGES_H_
 #define PLIMSOLL_DAEMON_CONFIGURED_IMAGES_H_
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,14 +33,15 @@ class ConfiguredImages : public image::ImageService {
       : images_(std::move(images)), settings_(std::move(settings)) {}
 
   void Replace(ImageSettings settings);
+  // Ends pulls and imports under way, and each later one at once: UNAVAILABLE, with the reason. For
+  // a daemon that stops and can't wait for them.
+  void CallOff() { called_off_ = true; }
 
   absl::StatusOr<image::Image> Pull(absl::string_view reference, const image::PullOptions& options,
                                     const image::ProgressFn& progress) override;
   absl::StatusOr<image::Image> Import(const std::string& path, absl::string_view reference,
                                       const image::ProgressFn& progress,
-                                      const std::function<bool()>& cancelled) override {
-    return Marked(images_->Import(path, reference, progress, cancelled));
-  }
+                                      const std::function<bool()>& cancelled) override;
   absl::StatusOr<image::Image> Find(absl::string_view reference) const override {
     return Marked(images_->Find(reference));
   }
@@ -61,8 +64,14 @@ class ConfiguredImages : public image::ImageService {
   bool IsInsecure(absl::string_view registry) const;
   bool IsPinned(const image::ImageRecord& image) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<image::Image> Marked(absl::StatusOr<image::Image> image) const;
+  // `cancelled`, or called off.
+  std::function<bool()> OrCalledOff(std::function<bool()> cancelled) const;
+  // `image`; if it was cut off by CallOff, the reason instead.
+  absl::StatusOr<image::Image> Ended(absl::string_view what,
+                                     absl::StatusOr<image::Image> image) const;
 
   const std::unique_ptr<image::ImageService> images_;
+  std::atomic<bool> called_off_ = false;
   mutable absl::Mutex mutex_;
   ImageSettings settings_ ABSL_GUARDED_BY(mutex_);
 };

@@ -10,6 +10,7 @@ namespace plimsoll::daemon {
 namespace {
 
 using ::testing::_;
+using ::testing::HasSubstr;
 using ::testing::Return;
 
 image::Image Named(const std::string& id, const std::vector<std::string>& tags) {
@@ -87,6 +88,26 @@ TEST_F(ConfiguredImagesTest, EverythingElseIsPassedOn) {
   EXPECT_CALL(*mock_, directory()).WillOnce(Return("/images"));
   EXPECT_TRUE(absl::IsNotFound(images_.Remove("a")));
   EXPECT_EQ(images_.directory(), "/images");
+}
+
+TEST_F(ConfiguredImagesTest, WhatIsCalledOffSaysWhy) {
+  EXPECT_CALL(*mock_, Pull)
+      .WillRepeatedly([this](absl::string_view, const image::PullOptions& given,
+                             const image::ProgressFn&) -> absl::StatusOr<image::Image> {
+        images_.CallOff();
+        return given.cancelled() ? absl::CancelledError("pull: cancelled")
+                                 : absl::NotFoundError("goes on");
+      });
+  const absl::Status pulled = images_.Pull("busybox", {}, nullptr).status();
+  EXPECT_TRUE(absl::IsUnavailable(pulled)) << pulled;
+  EXPECT_THAT(pulled.message(), HasSubstr("pull busybox: plimsolld is stopping"));
+  EXPECT_CALL(*mock_, Import(_, _, _, _))
+      .WillOnce([](const auto&, auto, const auto&, const std::function<bool()>& cancelled) {
+        return cancelled() ? absl::StatusOr<image::Image>(absl::CancelledError("import: cancelled"))
+                           : absl::NotFoundError("goes on");
+      });
+  EXPECT_THAT(images_.Import("/f", "a", nullptr, nullptr).status().message(),
+              HasSubstr("import /f: plimsolld is stopping"));
 }
 
 }  // namespace

@@ -253,6 +253,7 @@ class DaemonImpl final : public Daemon {
         .on_client = [node = node_.get()](bool is_there) { node->ClientTakes(is_there); },
         .why_none = [node = node_.get()] { return std::string(node->Ready().message()); }};
     server.abandon_calls = [engine = engine_.get()] {
+      engine->images()->CallOff();
       engine->runtime()->CancelExecs();
       engine->engine()->CallOffUpdates();
       engine->engine()->readings().CallOffWalks();
