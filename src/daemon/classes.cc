@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/problems.h"
 #include "base/status.h"
@@ -185,7 +186,9 @@ absl::Status CheckClasses(const qos::ClassesConfig& config, std::vector<std::str
       MakeClasses(others, {.host = host, .cgroups = cgroups.get(), .freezer = &freezer}));
   std::vector<std::string> found;
   const auto add = [&found](const std::string& type, const std::string& warning) {
-    std::string sentence = absl::StrCat("class type ", type, ": ", warning);
+    // "oom class last: ..." names its type itself.
+    const bool is_named = absl::StartsWith(warning, absl::StrCat(type, " class"));
+    std::string sentence = is_named ? warning : absl::StrCat("class type ", type, ": ", warning);
     if (!absl::c_linear_search(found, sentence)) found.push_back(std::move(sentence));
   };
   for (const qos::TypeReport& type : classes->Describe(/*look=*/true)) {

@@ -222,7 +222,9 @@ TEST_F(ProgramTest, CheckConfigTellsTheWarningsOfClassFiles) {
   const auto write = [this](const char* name, const char* text) {
     ASSERT_TRUE(dir_.root().ReplaceFile(name, text).ok());
   };
-  write("blockio.yaml", "Classes: {slow: []}\n---\nClasses: {more: []}\n");
+  write("blockio.yaml",
+        "Classes: {slow: [{Devices: [/dev/none], ThrottleReadBps: 1M}]}\n---\nClasses: {more: "
+        "[]}\n");
   write("rdt.yaml", "partitions: {p: {classes: {\"a b\": }}}\n");
   const std::string text = absl::StrCat(
       "classes:\n  blockio: {config_file: ", dir_.path(),
@@ -232,7 +234,9 @@ TEST_F(ProgramTest, CheckConfigTellsTheWarningsOfClassFiles) {
   EXPECT_EQ(checked.exit.code, 0) << checked.err;
   EXPECT_EQ(checked.out, "configuration is valid\n");
   const std::vector<std::string> lines = absl::StrSplit(checked.err, '\n', absl::SkipEmpty());
-  EXPECT_THAT(lines, Each(StartsWith("plimsolld: warning: class type ")));
+  EXPECT_THAT(lines,
+              Contains(StartsWith("plimsolld: warning: blockio class slow of a container: ")))
+      << "the type's name, once";
   EXPECT_THAT(lines, Contains(AllOf(HasSubstr(" blockio: "),
                                     HasSubstr("blockio.yaml: only the first document counts")))
                          .Times(1));

@@ -119,8 +119,8 @@ std::vector<std::string> CgroupClassType::warnings() const {
   if (std::string reason = unavailable(); !reason.empty()) return {std::move(reason)};
   std::vector<std::string> lines;
   for (const std::string& controller : MissingControllers()) {
-    lines.push_back(absl::StrCat("classes of type ", config_.name, " that set files of controller ",
-                                 controller, " can't be assigned: this machine does not have it"));
+    lines.push_back(absl::StrCat(config_.name, " classes that set files of controller ", controller,
+                                 " can't be assigned: this machine does not have it"));
   }
   return lines;
 }

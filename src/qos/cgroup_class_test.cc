@@ -198,8 +198,8 @@ TEST_F(CgroupClassTest, MistakesAreToldByTypeClassAndFile) {
 TEST_F(CgroupClassTest, WithoutTheControllerItSaysSo) {
   const auto type = Make({.name = "tier", .classes = {{"few", {{"pids.max", "5"}}}}});
   EXPECT_THAT(type->warnings(),
-              ElementsAre("classes of type tier that set files of controller pids can't be "
-                          "assigned: this machine does not have it"));
+              ElementsAre("tier classes that set files of controller pids can't be assigned: this "
+                          "machine does not have it"));
   const absl::Status status = type->Assign(Container(), "", "few");
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(std::string(status.message()),
