@@ -19,8 +19,8 @@
 #include "cli/text.h"
 #include "cli/wrap.h"
 
-#ifndef PLIMSOLL_VERSION
-#define PLIMSOLL_VERSION "unknown"
+#ifndef PLIMSOLL_BUILD
+#define PLIMSOLL_BUILD "unknown"
 #endif
 
 namespace plimsoll::cli {
@@ -244,7 +244,7 @@ void BuildApp(CLI::App& app, CommandContext& context) {
       "neither is given, PLIMSOLL_AGENT for --agent.");
   app.require_subcommand(1);
   app.fallthrough();
-  app.set_version_flag("-v,--version", absl::StrCat("plimsoll ", PLIMSOLL_VERSION),
+  app.set_version_flag("-v,--version", absl::StrCat("plimsoll ", PLIMSOLL_BUILD),
                        "Print the version and exit");
   app.add_option("--address", context.address, "Unix socket of the daemon to use, unix:///PATH")
       ->type_name("ADDRESS");

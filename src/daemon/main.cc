@@ -211,7 +211,7 @@ int Main(int argc, char** argv) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
 #endif
   Flags flags;
-  if (const auto exit = ParseFlags(argc, argv, PLIMSOLL_VERSION, flags); exit.has_value()) {
+  if (const auto exit = ParseFlags(argc, argv, PLIMSOLL_BUILD, flags); exit.has_value()) {
     return Leave(*exit);
   }
   if (!flags.check_config && !flags.inspect) BlockSignals();
