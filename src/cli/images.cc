@@ -1,6 +1,8 @@
 #include "cli/images.h"
 
+#include <limits.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -15,6 +17,7 @@
 #include "base/status.h"
 #include "cli/errors.h"
 #include "cli/output.h"
+#include "cli/packaged_image.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "pod_runner/images.h"
@@ -211,6 +214,28 @@ void NoteMissingPullSecrets(const pod::Manifest& pod, const pod::Objects* object
   }
 }
 
+// Imports an image that a package brings, if the daemon lacks it and no newer one is asked for.
+absl::Status ImportPackaged(pod::Client& client, const pod::NeededImage& needed) {
+  if (needed.pull_policy == "Always") return absl::OkStatus();
+  char self[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof(self));
+  if (length < 0) return absl::OkStatus();
+  const std::string directory =
+      PackagedImagesOf(absl::string_view(self, static_cast<size_t>(length)));
+  const std::string file = PackagedImageFile(directory, needed.reference);
+  if (file.empty()) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto image, client.ImageStatus(needed.reference));
+  if (image) return absl::OkStatus();
+  node::ImportImageRequest request;
+  request.set_path(file);
+  request.set_reference(needed.reference);
+  PrintNote(absl::StrCat("note: imports image ", needed.reference, " from ", file, "\n"));
+  const auto done = client.own().ImportImage(request, [](const node::ImageProgress::Progress&) {});
+  // Another runtime than plimsolld, whose images come from registries alone.
+  if (absl::IsUnimplemented(done.status())) return absl::OkStatus();
+  return AnnotateOnce(done.status(), "import", file);
+}
+
 absl::StatusOr<cri::Image> EnsureImage(pod::PodImages& images, const pod::NeededImage& needed) {
   absl::StatusOr<cri::Image> image = images.Ensure(needed);
   if (!absl::IsNotFound(image.status()) || needed.pull_policy != "Never") return image;
@@ -233,6 +258,7 @@ absl::StatusOr<std::map<std::string, std::string>> EnsureImages(pod::Client& cli
   std::set<std::string> noted;
   const std::vector<pod::NeededImage> needed = pod::ImagesOf(pod);
   for (size_t i = 0; i < needed.size(); ++i) {
+    PLIMSOLL_RETURN_IF_ERROR(ImportPackaged(client, needed[i]));
     PLIMSOLL_ASSIGN_OR_RETURN(const cri::Image image, EnsureImage(images, needed[i]));
     if (i >= pod.containers.size()) {
       ids[needed[i].reference] = image.id();  // its programs need not run here

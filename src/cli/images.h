@@ -39,8 +39,9 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(pod::Client& client,
 // machine's.
 void NoteForeignArchitecture(pod::Client& client, const std::string& reference);
 
-// Brings every image of the pod by its pull policy: with the pod's imagePullSecrets, then with
-// UserLogin. Returns the ids of the images of image volumes, by reference. `objects` may be null.
+// Brings every image of the pod by its pull policy: from a package's file (PackagedImageFile), with
+// the pod's imagePullSecrets, then with UserLogin. Returns the ids of the images of image volumes,
+// by reference. `objects` may be null.
 //
 // NOT_FOUND: an image is missing under policy Never. FAILED_PRECONDITION: a container must not run
 // as root, and would.
