@@ -1,5 +1,6 @@
 # Compiler flags for every target of the project.
 option(PLIMSOLL_WERROR "Treat compiler warnings as errors" ON)
+option(PLIMSOLL_EXAMPLES "Build the programs of examples/ without tests too; `cmake --install BUILD --component examples`" OFF)
 option(PLIMSOLL_VM_TESTS "Also run the integration tests in a virtual machine (tests/vm)" ON)
 
 find_program(CCACHE ccache)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the missing ones of the Debian packages that the project needs.
 #
-#   tools/setup.sh [build|run|check]...     without a group: all of them
+#   tools/setup.sh [build|run|check|packages]...     without a group: the first three
 #
 # Prints the missing packages and asks; YES=1 in the environment, CI=true, or a standard input that is
 # no terminal means yes. If none is missing it ends at once.

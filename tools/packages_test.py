@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Tests of debian/: what it repeats of other files, and preinst. Nothing is built or installed."""
+
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+# Debian's build-essential, and what only developers and only packages need.
+NOT_DECLARED = {"g++", "make", "ccache"}
+NOT_LISTED = {"debhelper-compat", "po-debconf"}
+
+
+def text(name):
+    return (TOP / name).read_text()
+
+
+def alternatives(word):
+    return frozenset(re.sub(r"\(.*?\)|\s", "", word).split("|"))
+
+
+def listed(group):
+    lines = text("packaging/debian-packages").split(f"[{group}]\n")[1].split("\n[")[0]
+    words = [line.split("#")[0].strip() for line in lines.splitlines()]
+    return [alternatives(word) for word in words if word]
+
+
+def declared():
+    field = re.search(r"^Build-Depends:(.*?)^\S", text("debian/control") + "\nEnd", re.M | re.S)
+    field = re.sub(r"\n\n.*", "", field.group(1), flags=re.S)
+    return [alternatives(word) for word in field.split(",")]
+
+
+class PackagesTest(unittest.TestCase):
+    def test_build_depends_are_the_listed_packages(self):
+        for package in listed("build"):
+            if not package & NOT_DECLARED:
+                self.assertTrue(any(package & other for other in declared()), package)
+        for package in declared():
+            if not package & NOT_LISTED:
+                self.assertTrue(any(package & other for other in listed("build")), package)
+
+    def test_programs_of_a_run_are_dependencies(self):
+        control = text("debian/control")
+        for package in listed("run"):
+            self.assertTrue(any(f"\n {name}" in control for name in package), package)
+
+    def test_the_version_is_that_of_the_programs(self):
+        version = re.search(r"project\(plimsoll VERSION (\S+)", text("CMakeLists.txt")).group(1)
+        self.assertTrue(text("debian/changelog").startswith(f"plimsoll ({version}) "))
+
+    def test_schemas_are_found_where_debian_rules_looks(self):
+        numbers = re.findall(r"^    // (\d+): ", text("src/runtime/store/schema.cc"), re.M)
+        migrations = text("src/runtime/store/schema.cc").count('{R"sql(')
+        self.assertEqual([int(number) for number in numbers], list(range(1, migrations + 1)))
+        self.assertRegex(text("src/agent/pods/pod_store.cc"),
+                         re.compile(r"^constexpr int64_t kSchemaVersion = \d+;", re.M))
+
+    def test_no_unit_starts_or_is_enabled_by_an_installation(self):
+        calls = [line for line in text("debian/rules").splitlines()
+                 if line.startswith("\tdh_installsystemd")]
+        self.assertEqual(len(calls), 3)
+        for call in calls:
+            self.assertIn("--no-enable --no-start", call)
+
+    def build_text(self, build_type, commit):
+        """What --version prints after the name, in a build of a directory with this file `commit`."""
+        with tempfile.TemporaryDirectory() as directory:
+            (pathlib.Path(directory) / "cmake").mkdir()
+            (pathlib.Path(directory) / "cmake/commit").write_text(commit)
+            script = pathlib.Path(directory) / "script.cmake"
+            script.write_text(f"include({TOP}/cmake/Version.cmake)\nmessage(${{PLIMSOLL_BUILD}})\n")
+            return subprocess.run(
+                ["cmake", f"-DCMAKE_BUILD_TYPE={build_type}", "-DPROJECT_VERSION=1.2.3",
+                 f"-DPROJECT_SOURCE_DIR={directory}", "-P", script], text=True,
+                stderr=subprocess.PIPE, check=True).stderr.strip()
+
+    def test_release_builds_name_their_commit(self):
+        commit = "0123456789abcdef0123456789abcdef01234567\n"
+        self.assertEqual(self.build_text("Release", commit), "1.2.3 (commit 0123456789ab)")
+        self.assertEqual(self.build_text("Debug", commit), "1.2.3")
+        # Neither an archive of git's nor a clone.
+        self.assertEqual(self.build_text("Release", "$Format:%H$\n"), "1.2.3")
+        self.assertRegex(text("cmake/commit"), r"^(\$Format:%H\$|[0-9a-f]{40})\n$")
+
+    def preinst(self, package, configuration, schema, known=3):
+        """Runs a package's preinst on made-up directories, whose database has this schema."""
+        with tempfile.TemporaryDirectory() as directory:
+            top = pathlib.Path(directory)
+            for name in ("etc", "lib", "other"):
+                (top / name).mkdir()
+            name = {"plimsoll": "plimsolld.yaml", "plimsoll-agent": "agent.yaml"}[package]
+            (top / "etc" / name).write_text(configuration.replace("OTHER", f"{top}/other"))
+            database = {"plimsoll": "plimsoll.db", "plimsoll-agent": "agent.db"}[package]
+            where = "other" if "OTHER" in configuration else "lib"
+            if schema is not None:
+                (top / where / database).write_bytes(
+                    b"SQLite format 3\0".ljust(60, b"x") + schema.to_bytes(4, "big") + b"x" * 32)
+            script = text(f"debian/{package}.preinst").replace("#SCHEMA#", str(known))
+            script = script.replace("/etc/plimsoll", f"{top}/etc")
+            script = script.replace(f"/var/lib/{package}}}", f"{top}/lib}}")
+            return subprocess.run(["sh", "-c", script, "preinst", "upgrade", "0"], text=True,
+                                  capture_output=True, check=False)
+
+    def test_preinst_refuses_a_newer_database_alone(self):
+        for package, key in (("plimsoll", "state_dir"), ("plimsoll-agent", "stateDirectory")):
+            for configuration in ("", f"{key}: OTHER\n", f'{key}: "OTHER" # a comment\n'):
+                for schema in (None, 0, 3):
+                    done = self.preinst(package, configuration, schema)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""), configuration)
+                for schema in (4, 256, 1 << 24):
+                    done = self.preinst(package, configuration, schema)
+                    self.assertEqual(done.returncode, 1, configuration)
+                    self.assertIn(f"schema {schema}, this version knows up to 3", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
