@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Boots a bare Debian with systemd and an apt repository of two versions of the packages.
+
+    tests/vm/packages.py --build build/check [--dist bookworm] [--root DIR]
+
+packages_job says what has to hold: installation, upgrade, refused downgrade, removal, refused purge and purge,
+all with running pods. Both versions package the same build. What the machine left is in
+BUILD/vm/packages/results.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import image
+import job
+import vm
+
+SOURCE = job.HERE.parent.parent
+VERSIONS = ["0.0.1", "0.0.2"]
+# Of the system, before any package of ours; the last three for the job.
+SYSTEM = ["systemd-sysv", "dbus", "kmod", "busybox-static", "procps", "iproute2"]
+# What users have because apt recommends it.
+PACKAGES = ["plimsoll", "plimsoll-agent", "plimsoll-kube", "plimsoll-cni-default",
+            "plimsoll-examples"]
+MASK = ["apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer",
+        "fstrim.timer", "getty.target", "serial-getty@ttyS0.service"]
+
+
+def run(*command, **options):
+    subprocess.run([str(word) for word in command], check=True, **options)
+
+
+def make_packages(build, directory, dist, arch):
+    """Packages the build in both versions; returns the directories with the packages."""
+    results = []
+    for version in VERSIONS:
+        result = directory / version / f"{dist}-{arch}" / "result"
+        run(SOURCE / "tools/packages.sh", dist, cwd=SOURCE, stdout=subprocess.DEVNULL,
+            env={**os.environ, "BUILD": str(build), "VERSION": version, "RESULT": str(result)})
+        results.append(result)
+    return results
+
+
+def make_repository(results, directory):
+    """Signs a repository with a key of its own."""
+    home = directory / "gnupg"
+    home.mkdir(mode=0o700, parents=True)
+    environment = {**os.environ, "GNUPGHOME": str(home), "URL": "file:///repository",
+                   "RESULTS": " ".join(map(str, results))}
+    run("gpg", "--batch", "--quiet", "--passphrase", "", "--quick-generate-key", "packages@test",
+        env=environment)
+    run(SOURCE / "tools/repository.sh", "packages@test", directory / "repository", cwd=SOURCE,
+        env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    run("gpgconf", "--kill", "all", env=environment)
+    return directory / "repository"
+
+
+def make_root(root, dist, repository, mirror):
+    """A bare system that knows the repository, with the packages that ours need already downloaded: the machine
+    has no network."""
+    system = root.parent / f"{root.name}-system"
+    if not (system / "etc/debian_version").exists():
+        shutil.rmtree(system, ignore_errors=True)
+        run("mmdebstrap", "--quiet", "--variant=minbase", "--skip=cleanup/apt",
+            f"--include={','.join(SYSTEM)}", dist, system, mirror)
+    shutil.rmtree(root, ignore_errors=True)
+    run("cp", "-a", "--reflink=auto", system, root)
+    shutil.copytree(repository, root / "repository")
+    shutil.copy(repository / "plimsoll-archive-keyring.asc", root / "usr/share/keyrings")
+    shutil.copy(repository / f"plimsoll-{dist}.sources",
+                root / "etc/apt/sources.list.d/plimsoll.sources")
+    shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
+    for command in (["update"], ["install", "--download-only", "-y", *PACKAGES]):
+        run("chroot", root, "apt-get", "-q", *command, stdout=subprocess.DEVNULL)
+    # Ours come from the repository, at the time.
+    for path in (root / "var/cache/apt/archives").glob("plimsoll*"):
+        path.unlink()
+
+
+def add_job(root, kernel):
+    """Makes the system run guest_job once it has booted."""
+    (root / "usr/local/bin/usleep").symlink_to("/bin/busybox")
+    shutil.copy2(job.HERE / "guest_job", root / "usr/sbin/guest_job")
+    (root / "usr/sbin/guest_job").chmod(0o755)
+    for name, text in image.SYSTEMD_FILES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).unlink(missing_ok=True)
+        (root / name).write_text(text)
+    (root / "etc/hostname").write_text("plimsoll-vm\n")
+    (root / "etc/hosts").write_text("127.0.0.1 localhost plimsoll-vm\n")
+    # Packages ask nothing, and deb files stay unsynced: the disk is thrown away.
+    (root / "etc/dpkg/dpkg.cfg.d/test").write_text("force-unsafe-io\n")
+    shutil.copytree(kernel / "modules", root / "usr/lib/modules", dirs_exist_ok=True)
+
+
+def schema():
+    text = (SOURCE / "src/runtime/store/schema.cc").read_text()
+    return re.findall(r"^    // (\d+): ", text, re.MULTILINE)[-1]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--dist", default="bookworm")
+    parser.add_argument("--mirror", default=os.environ.get("MIRROR", "http://deb.debian.org/debian"))
+    parser.add_argument("--timeout", type=float, default=2400)
+    arguments = parser.parse_args()
+    build = arguments.build.resolve()
+    directory = build / "vm/packages"
+    kernel = job.find_kernel()
+    arch = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True,
+                          check=True).stdout.strip()
+    for name in ("gnupg", "repository", *VERSIONS):
+        shutil.rmtree(directory / name, ignore_errors=True)
+    results = make_packages(build, directory, arguments.dist, arch)
+    repository = make_repository(results, directory)
+    root = directory / f"root-{arguments.dist}"
+    make_root(root, arguments.dist, repository, arguments.mirror)
+    add_job(root, kernel)
+    work = directory / "initramfs"
+    shutil.rmtree(work, ignore_errors=True)
+    image.make_initramfs(work, argparse.Namespace(kernel=kernel, out=directory))
+    image.make_disk(image.Tree(root), directory / "root.img")
+    shutil.rmtree(root)
+    return vm.run(vm.Options(
+        kernel=kernel, images=directory, results=directory / "results",
+        job=job.HERE / "packages_job", arguments=[*VERSIONS, schema()],
+        append=[*job.SYSTEMD_ARGUMENTS, *(f"systemd.mask={name}" for name in MASK)],
+        timeout=arguments.timeout))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
