@@ -87,6 +87,19 @@ fuzz: setup ## run each fuzzer for SECONDS (60); fails when one finds something
 	@cmake --build --preset fuzz -j $(JOBS)
 	@JOBS=$(JOBS) tools/fuzz.sh $(SECONDS) $(FUZZERS)
 
+packages: setup-packages ## Debian packages of HEAD in build/packages (DIST=bookworm or trixie, ARCH, CCACHE=1)
+	@tools/packages.sh $(DIST) $(ARCH)
+
+repository: setup-packages ## a signed apt repository of these packages in build/repository (KEY=, URL=)
+	@URL="$(URL)" tools/repository.sh "$(KEY)"
+
+check-release: setup setup-packages ## before a release: packages twice, byte for byte, lintian, their life in a virtual machine
+	@tests/vm/kernel.sh >/dev/null
+	@tools/packages_twice.sh $(DIST) $(ARCH)
+	@cmake --preset check >/dev/null
+	@cmake --build --preset check -j $(JOBS)
+	@tests/vm/packages.py --build build/check $(if $(DIST),--dist $(DIST))
+
 install: setup-build ## install programs, unit file and man pages below DESTDIR and PREFIX
 	@cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >/dev/null
 	@cmake --build --preset release -j $(JOBS)
@@ -101,5 +114,8 @@ setup: ## install the Debian packages that are missing
 setup-build:
 	@tools/setup.sh build run
 
-.PHONY: help demo check build release lint lint-all figures format bench kill-test soak vm-kill-test vm-systemd-test vm-selinux-test asan tsan clang fuzz install clean \
-	setup setup-build
+setup-packages:
+	@tools/setup.sh packages
+
+.PHONY: help demo check build release lint lint-all figures format bench kill-test soak vm-kill-test vm-systemd-test vm-selinux-test asan tsan clang fuzz install packages repository check-release clean \
+	setup setup-build setup-packages
