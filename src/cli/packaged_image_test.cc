@@ -16,7 +16,7 @@ TEST(PackagedImage, TheDirectoryIsInTheProgramsPrefix) {
 }
 
 TEST(PackagedImage, AFileIsFoundByItsImagesNameAlone) {
-  plimsoll::testing::TestDir dir;
+  TestDir dir;
   ASSERT_TRUE(dir.root().MakeDirs("images/plimsoll.dev/examples").ok());
   ASSERT_TRUE(dir.root().ReplaceFile("images/plimsoll.dev/examples/busybox.tar", "x").ok());
   ASSERT_TRUE(dir.root().ReplaceFile("outside.tar", "x").ok());
