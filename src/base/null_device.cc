@@ -11,6 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "base/status.h"
+#include "lookup/mount_calls.h"
 
 namespace plimsoll {
 namespace {
@@ -22,13 +23,13 @@ constexpr unsigned kMinor = 3;
 
 // A tmpfs that is mounted nowhere. Unlike /run it has no "nodev".
 absl::StatusOr<UniqueFd> MakeDirectory() {
-  const UniqueFd context(fsopen("tmpfs", FSOPEN_CLOEXEC));
+  const UniqueFd context(FsOpen("tmpfs", FSOPEN_CLOEXEC));
   if (!context.valid()) return ErrnoStatus(errno, "open a tmpfs");
-  if (fsconfig(context.get(), FSCONFIG_SET_STRING, "mode", "0700", 0) != 0 ||
-      fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) {
+  if (FsConfig(context.get(), FSCONFIG_SET_STRING, "mode", "0700", 0) != 0 ||
+      FsConfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) {
     return ErrnoStatus(errno, "make a tmpfs");
   }
-  UniqueFd directory(fsmount(context.get(), FSMOUNT_CLOEXEC, 0));
+  UniqueFd directory(FsMount(context.get(), FSMOUNT_CLOEXEC, 0));
   if (!directory.valid()) return ErrnoStatus(errno, "mount a tmpfs");
   return directory;
 }
