@@ -89,7 +89,7 @@ TEST_F(ImageFormsTest, LayersOfNoBytesAnEmptyGroupAndARelativeDirectory) {
   EXPECT_EQ(RunToEnd(config), "1000\n1000 2000\n");
 }
 
-// As kubelet asks where the pod names no user.
+// The request of a kubelet whose pod names no user.
 TEST_F(ImageFormsTest, TheImagesOwnUserKeepsTheImagesGroup) {
   ImportForm({Base().Build()}, {{"User", "1000:2000"}});
   const std::string own = "1000\n2000\n2000\n";

@@ -141,7 +141,7 @@ std::string CpusText(const KubeObject& holder, bool exclusive) {
   return asked > has ? absl::StrCat(cpus, " (", has, " of ", asked, ")") : cpus;
 }
 
-// Of a container: a pod with CPUs of its own shares these alone.
+// A container's CPUs: a pod with CPUs of its own shares these alone.
 std::string CpusText(const KubeObject& pod, const KubeObject& container) {
   const bool exclusive = FlagOf(container, {"exclusive"});
   if (exclusive || NumberOf(pod, {"cpuCount"}) <= 0) return CpusText(container, exclusive);

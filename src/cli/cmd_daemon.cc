@@ -29,7 +29,7 @@ std::string DescribeClusterSocket(const node::DaemonStatusResponse& status) {
           : absl::StrCat(", claims with classes of pods: ", status.told_claims()));
 }
 
-// What a pod's runtimeClassName can be; empty: nothing.
+// The names that a pod's runtimeClassName can have; empty: there are none.
 std::string HandlerNames(const cri::StatusResponse& runtime) {
   std::vector<std::string> names;
   for (const cri::RuntimeHandler& handler : runtime.runtime_handlers()) {

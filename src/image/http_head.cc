@@ -46,7 +46,7 @@ std::string HttpHead::ToString() const {
 }
 
 absl::StatusOr<HttpHead> ParseHttpHead(absl::string_view text) {
-  // What another reader may take for the end of a line or of the text.
+  // A lone CR, LF or NUL may end a line or the text for another reader.
   for (size_t at = text.find_first_of(kEnds); at != absl::string_view::npos;
        at = text.find_first_of(kEnds, at + 2)) {
     if (text.substr(at, 2) != "\r\n") {

@@ -20,7 +20,7 @@
 
 namespace plimsoll::image {
 
-// What Plimsoll needs to know of a [[registry]]; skopeo reads all of it.
+// The part of a [[registry]] that Plimsoll needs; skopeo reads all of it.
 struct RegistryEntry {
   std::string prefix;    // the images that it is for: "quay.io/team", "*.quay.io"
   std::string location;  // stands for the prefix in the address; empty: the prefix itself

@@ -10,7 +10,7 @@
 
 namespace plimsoll::linux {
 
-// As control files spell them: "2MB", "1GB"; none with a kernel without huge pages. nullopt where
+// Spelled as in control files: "2MB", "1GB"; none with a kernel without huge pages. nullopt where
 // they can't be read, as without sysfs.
 std::optional<std::set<std::string>> ReadHugePageSizes(const FsRoot& host);
 

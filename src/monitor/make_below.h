@@ -15,7 +15,7 @@ struct Owner {
 
 enum class Kind { kDirectory, kFile };
 
-// What is made: all that is missing, or only a path that a link on the way leads to. Other missing
+// The extent: all that is missing, or only a path that a link on the way leads to. Other missing
 // mount points are left to the OCI runtime, which makes them in the volumes that they are below.
 enum class Making { kAll, kBehindLinks };
 

@@ -197,7 +197,7 @@ absl::StatusOr<NetworkConfig> ParseConfig(absl::string_view text, ConfigFormat f
   PLIMSOLL_RETURN_IF_ERROR(CheckNetworkName(config.name));
   PLIMSOLL_RETURN_IF_ERROR(format == ConfigFormat::kConf ? ReadConf(json, config)
                                                          : ReadList(json, beside, config));
-  // What is recorded must be readable again.
+  // The record must be readable again.
   if (ToJson(config).size() > kMaxConfigBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("with all plugins larger than ", kMaxConfigBytes, " bytes"));

@@ -67,7 +67,7 @@ TEST(NetworkConfigTest, SwitchesMayBeStrings) {
   EXPECT_FALSE(config->disable_gc);
 }
 
-// What no record could hold.
+// A record can hold no larger one.
 TEST(NetworkConfigTest, ALargeListIsMeasuredAsItIsRecorded) {
   const auto parse = [](size_t bytes) {
     std::string text = R"({"cniVersion":"1.0.0","name":"n","plugins":[{"type":"x","a":""}]})";

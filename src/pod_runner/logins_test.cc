@@ -41,7 +41,7 @@ class ScopedVariable {
 
 class LoginsTest : public ::testing::Test {
  protected:
-  // As all programs do: a helper need not read its input.
+  // All programs ignore it: a helper need not read its input.
   void SetUp() override { before_ = std::signal(SIGPIPE, SIG_IGN); }
   void TearDown() override { std::signal(SIGPIPE, before_); }
   std::string Write(const std::string& name, const std::string& text) {

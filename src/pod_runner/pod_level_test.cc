@@ -40,7 +40,7 @@ std::string ToldOf(const std::string& spec, SandboxLimits limits,
   return absl::StrCat(told.cpu_quota(), " ", told.cpu_period(), " ", told.memory_limit_in_bytes());
 }
 
-// As kubelet's calculateSandboxResources.
+// The same as kubelet's calculateSandboxResources.
 TEST(PodLevel, ASandboxIsToldTheSumOfItsContainersLimits) {
   const std::string two = absl::StrCat("containers: [", Limiting("a", "cpu: 500m, memory: 64Mi"),
                                        ", ", Limiting("b", "cpu: 1, memory: 32Mi"), "]");

@@ -419,8 +419,8 @@ void Runner::AwaitStops(const std::vector<Stop>& stops, StopTurns& turns, SlowSt
   }
 }
 
-// As kubelet does with KEP-753: all preStop hooks run at once. Then ordinary and init containers
-// get the stop signal, and sidecars once the ordinary ones have ended, the last one first.
+// All preStop hooks run at once. Then ordinary and init containers get the stop signal, and
+// sidecars once the ordinary ones have ended, the last one first (KEP-753, as kubelet).
 absl::Status Runner::StopMembers() {
   std::vector<Stop> stops = Stops();
   std::vector<size_t> ranks;

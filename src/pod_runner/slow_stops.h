@@ -1,4 +1,4 @@
-// Which containers of a pod take long to stop.
+// Containers of a pod that take long to stop.
 #ifndef PLIMSOLL_POD_RUNNER_SLOW_STOPS_H_
 #define PLIMSOLL_POD_RUNNER_SLOW_STOPS_H_
 
@@ -23,8 +23,8 @@ class SlowStops {
   void End(const std::string& container);
   // Stops that have not ended.
   size_t left() const;
-  // Containers whose stop has taken `time`; each once. Together with them come those that began a
-  // little later.
+  // Containers whose stop has taken `time`, each once, and with them those whose stop has taken
+  // half of it: one line names them all. Empty while no stop has taken `time`.
   std::vector<std::string> Take(absl::Duration time);
 
  private:

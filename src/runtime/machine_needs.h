@@ -1,4 +1,4 @@
-// What a pod's virtual machine has to hold while an update is under way: the pod's announcement
+// The size that a pod's virtual machine needs while an update is under way: the pod's announcement
 // comes before its containers follow it, and a container may not follow at all. Pure functions.
 #ifndef PLIMSOLL_RUNTIME_MACHINE_NEEDS_H_
 #define PLIMSOLL_RUNTIME_MACHINE_NEEDS_H_

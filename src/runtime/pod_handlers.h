@@ -47,7 +47,7 @@ class PodHandlers {
   // Adds the handler's program and the sandbox's size to a creation's spec and request.
   absl::Status ApplyTo(const SandboxRecord& sandbox, ContainerSpec* made,
                        CreateRequest* request) const;
-  // What the sandbox's machine has to hold, without the overhead (machine_needs.h).
+  // The amounts that the sandbox's machine must hold, without the overhead (machine_needs.h).
   resources::Requirements NeedsOf(const SandboxRecord& sandbox) const;
   // The size that the sandbox's virtual machine needs (machine_needs.h). `also`: see
   // PodPictures::Of. `request`: the creation of `also`, with its CDI devices as they are now.

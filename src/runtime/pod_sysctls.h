@@ -8,7 +8,7 @@
 
 namespace plimsoll::runtime {
 
-// What processes without capabilities may do in a network namespace of a pod's own. The kernel's
+// Rights of processes without capabilities in a network namespace of a pod's own. The kernel's
 // own defaults are for the host, where a port below 1024 stands for a service of the machine.
 struct NetworkRights {
   bool ports = true;  // net.ipv4.ip_unprivileged_port_start=0: listen at any port

@@ -26,7 +26,8 @@ ContainerGrant GrantOf(const ReportedPod& pod, const std::string& container) {
   return own == pod.grant.containers.end() ? ContainerGrant() : own->second;
 }
 
-// Of a block of the pod's own. What ordinary init containers had is their successors'.
+// The bytes of a block of the pod's own that its containers leave. An ordinary init container's
+// are its successors'.
 int64_t LeftBySiblings(const ReportedPod& pod, const MemoryBlock& block) {
   int64_t left = block.bytes;
   for (const PodPart& each : pod.containers) {

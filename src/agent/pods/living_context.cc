@@ -15,7 +15,7 @@ namespace {
 // Kubernetes' SystemCriticalPriority; the API server gives it by these classes.
 constexpr int64_t kSystemCritical = 2'000'000'000;
 
-// Its runtime_name in the CRI.
+// plimsolld's runtime_name in the CRI.
 constexpr char kPlimsolld[] = "plimsoll";
 
 bool HasSystemPriority(const nlohmann::json& spec) {

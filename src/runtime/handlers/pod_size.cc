@@ -63,7 +63,7 @@ bool HasGroup(const std::vector<VfioGroup>& groups, const std::string& group) {
   return absl::c_any_of(groups, [&](const VfioGroup& each) { return each.group == group; });
 }
 
-// Those of `other`, and those that only `one` has.
+// The groups of `other`, and those that only `one` has.
 std::vector<VfioGroup> BothGroups(const std::vector<VfioGroup>& one,
                                   const std::vector<VfioGroup>& other) {
   // In the order of the one that has all of them: else the two would differ by their order alone.

@@ -21,7 +21,7 @@ void BeginWithByteVariables(nlohmann::json* process);
 // "variables A, B: ..." for an OCI runtime that can't pass them on: they have U+FFFD there.
 std::string ByteVariablesLost(const std::string& variables, const std::string& program);
 
-// What plimsoll-launch opens; it must live until the container is created.
+// The files that plimsoll-launch opens; they must live until the container is created.
 struct HeldByteVariables {
   UniqueFd program;
   UniqueFd text;

@@ -97,7 +97,7 @@ TEST(CreateFailure, AMountThatCanNotBeMadeIsNamed) {
                 AllOf(HasSubstr("container \"web\": the mount at /data/x can't be made"),
                       HasSubstr(words)));
   }
-  // Of no mount that the client asked for.
+  // The line names no mount that the client asked for.
   const absl::Status other = TranslateCreateFailure(
       absl::InternalError("openat2 `dat`: No such file or directory"), spec, std::nullopt);
   EXPECT_TRUE(absl::IsInternal(other)) << other;
