@@ -18,30 +18,30 @@ namespace {
 
 constexpr absl::Duration kProbePatience = absl::Minutes(1);
 
-// The address of the repository, without a scheme.
-struct Place {
-  std::string location;  // "quay.io/team/app"
+// The address of a repository, as registries.conf or hosts.toml set it.
+struct Location {
+  std::string repository;  // "quay.io/team/app"
   bool insecure = false;
 };
 
-absl::StatusOr<Place> PlaceOf(const RefusedPull& pull) {
+absl::StatusOr<Location> LocationOf(const RefusedPull& pull) {
   const std::string name = pull.reference.Name();
   ShortNames conf(pull.host, pull.registries_conf);
   PLIMSOLL_RETURN_IF_ERROR(conf.Read());
   if (const std::optional<RegistryEntry> entry = conf.EntryFor(pull.reference)) {
     const bool moves = !entry->location.empty() && !absl::StartsWith(entry->prefix, "*");
-    return Place{
+    return Location{
         moves ? absl::StrCat(entry->location, absl::StripPrefix(name, entry->prefix)) : name,
         entry->insecure};
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<RegistryHosts> hosts,
                             ReadRegistryHosts(pull.host, pull.reference.registry));
-  if (!hosts) return Place{name, false};
-  return Place{absl::StrCat(hosts->server.Location(), "/", pull.reference.repository),
-               hosts->server.skip_verify || hosts->server.plain};
+  if (!hosts) return Location{name, false};
+  return Location{absl::StrCat(hosts->server.Location(), "/", pull.reference.repository),
+                  hosts->server.skip_verify || hosts->server.plain};
 }
 
-// As skopeo, asks an insecure registry by HTTPS first.
+// An insecure registry is asked by HTTPS first, as skopeo does.
 absl::StatusOr<std::vector<std::string>> Probe(RegistryAddress* address, const std::string& path,
                                                const std::function<bool()>& cancelled) {
   const dial::Until until{.deadline = SteadyAfter(kProbePatience), .given_up = cancelled};
@@ -56,8 +56,8 @@ absl::StatusOr<std::vector<std::string>> Probe(RegistryAddress* address, const s
 absl::StatusOr<std::unique_ptr<RegistryRelay>> RelayLogin(const RefusedPull& pull,
                                                           const FsRoot& home) {
   const Reference& reference = pull.reference;
-  PLIMSOLL_ASSIGN_OR_RETURN(const Place place, PlaceOf(pull));
-  absl::string_view repository = place.location;
+  PLIMSOLL_ASSIGN_OR_RETURN(const Location location, LocationOf(pull));
+  absl::string_view repository = location.repository;
   // Docker Hub asks at /v2/.
   if (reference.registry == "docker.io" ||
       !absl::ConsumePrefix(&repository, absl::StrCat(reference.registry, "/"))) {
@@ -70,7 +70,7 @@ absl::StatusOr<std::unique_ptr<RegistryRelay>> RelayLogin(const RefusedPull& pul
   }
   dial::TlsTrust trust = ReadTrust(pull.host, home, reference.registry);
   RegistryAddress address{.registry = reference.registry};
-  const bool insecure = pull.insecure || place.insecure;
+  const bool insecure = pull.insecure || location.insecure;
   address.trust = insecure ? std::nullopt : std::optional(trust);
   const std::string path =
       absl::StrCat("/v2/", repository, "/manifests/",
