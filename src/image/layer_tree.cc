@@ -180,8 +180,8 @@ absl::Status LayerTree::Step(const std::string& name, Missing missing, int* link
     return Follow(target, links, real, todo, current);
   }
   if (exists && !IsWhiteout(info)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", absl::CEscape(Join(current->path, name)), "\" is not a directory"));
+    return ErrnoStatus(ENOTDIR,
+                       absl::StrCat("open \"", absl::CEscape(Join(current->path, name)), "\""));
   }
   const absl::Status none = absl::NotFoundError("there is no such directory in the layer");
   if (missing == Missing::kRefuse || (exists && missing == Missing::kTakeFromBelow)) return none;

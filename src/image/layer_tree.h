@@ -41,8 +41,8 @@ class LayerTree {
   };
 
   // The directory at `components` (no "." or ".."). Makes missing ones, unless `must_exist`: then
-  // NOT_FOUND. INVALID_ARGUMENT when the path leads out of the layer, through a file, or over more
-  // than 40 symbolic links. Valid until the next call.
+  // NOT_FOUND. INVALID_ARGUMENT when the path leads out of the layer or over more than 40 symbolic
+  // links, ENOTDIR when it leads through a file of this layer. Valid until the next call.
   absl::StatusOr<const Directory*> Resolve(const std::vector<std::string>& components,
                                            bool must_exist);
 

@@ -90,8 +90,12 @@ class Unpacker {
     if (components.empty()) return HandleRoot(entry);
     const std::string name = std::move(components.back());
     components.pop_back();
-    PLIMSOLL_ASSIGN_OR_RETURN(const Directory* parent, tree_.Resolve(components, false));
-    if (absl::StartsWith(name, kWhiteoutPrefix)) return HandleWhiteout(*parent, name);
+    const bool is_whiteout = absl::StartsWith(name, kWhiteoutPrefix);
+    const auto resolved = tree_.Resolve(components, false);
+    // A file of this layer hides the lower directory already. Kaniko lists its whiteouts anyway.
+    if (is_whiteout && ErrnoOf(resolved.status()) == ENOTDIR) return absl::OkStatus();
+    PLIMSOLL_ASSIGN_OR_RETURN(const Directory* parent, resolved);
+    if (is_whiteout) return HandleWhiteout(*parent, name);
     if (!entry.hardlink.empty()) return HandleHardLink(entry, *parent, name);
     switch (entry.type) {
       case S_IFDIR:
@@ -119,13 +123,7 @@ class Unpacker {
           absl::StrCat("owner ", entry.uid, ":", entry.gid, " is not from 0 to ", kMaxId));
     }
     size_t bytes = 0;
-    for (const auto& [name, value] : entry.xattrs) {
-      bytes += name.size() + value.size();
-      if (absl::StartsWith(name, "trusted.") || absl::StartsWith(name, "user.overlay.")) {
-        return Refuse(
-            absl::StrCat("the attribute ", absl::CEscape(name), " is not for layers to set"));
-      }
-    }
+    for (const auto& [name, value] : entry.xattrs) bytes += name.size() + value.size();
     if (bytes > limits_.max_xattr_bytes) {
       return absl::ResourceExhaustedError(absl::StrCat(
           "the extended attributes have ", bytes, " bytes; valid are ", limits_.max_xattr_bytes));
@@ -383,6 +381,8 @@ class Unpacker {
     }
     if (fchmod(fd, entry.permissions) != 0) return ErrnoStatus(errno, "set the mode");
     for (const auto& [name, value] : entry.xattrs) {
+      // Overlayfs's attributes are the runtime's to set. Builders without root leave some behind.
+      if (absl::StartsWith(name, "user.overlay.")) continue;
       const bool is_user = absl::StartsWith(name, "user.");
       if (!is_user && name != "security.capability") continue;
       if (fsetxattr(fd, name.c_str(), value.data(), value.size(), 0) == 0) continue;

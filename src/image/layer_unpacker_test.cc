@@ -202,6 +202,38 @@ TEST_F(LayerUnpackerTest, DirectoryOverAWhiteoutIsOpaque) {
   }
 }
 
+// Kaniko lists a removed directory's content before or after what took the directory's place.
+TEST_F(LayerUnpackerTest, WhiteoutsBelowWhatReplacedTheirDirectory) {
+  ASSERT_TRUE(
+      Unpack(TarBuilder().File("f/x", "").File("l/x", "").File("b/x", "").Build(), {}, "lower")
+          .ok());
+  const std::string after = TarBuilder()
+                                .Dir("./")
+                                .File("f", "file")
+                                .File("f/.wh.x", "")
+                                .File("f/deeper/.wh.y", "")
+                                .File("f/.wh..wh..opq", "")
+                                .Symlink("l", "/gone")
+                                .Build();
+  const std::string before = TarBuilder()
+                                 .File("f/.wh.x", "")
+                                 .File("f/deeper/.wh.y", "")
+                                 .File("l/.wh.x", "")
+                                 .Dir("./")
+                                 .File("f", "file")
+                                 .Symlink("l", "/gone")
+                                 .Build();
+  for (const auto& [into, layer] : {std::pair("after", after), std::pair("before", before)}) {
+    const auto result = Unpack(layer, {}, into, {Sub("lower")});
+    ASSERT_TRUE(result.ok()) << into << ": " << result.status();
+    EXPECT_EQ(Read(absl::StrCat(into, "/f")), "file") << into;
+    EXPECT_TRUE(S_ISLNK(Lstat(absl::StrCat(into, "/l")).st_mode)) << into;
+  }
+  const auto file = Unpack(TarBuilder().File("f", "file").File("f/x", "").Build(), {}, "refused");
+  EXPECT_TRUE(absl::IsInvalidArgument(file.status())) << file.status();
+  EXPECT_HAS(file.status().message(), "open \"f\": Not a directory");
+}
+
 TEST_F(LayerUnpackerTest, LaterEntriesReplaceOrUpdate) {
   const auto result = Unpack(TarBuilder()
                                  .Dir("d/", {.mode = 0700})
