@@ -81,7 +81,7 @@ bool IsBrokenAnswer(absl::string_view text) {
                        "malformed mime header",
                        "status code from registry",
                        "http status: ",
-                       "statuscode: ",
+                       "status code ",
                        "reading manifest ",
                        "fetching blob",
                        "reading blob",
@@ -94,7 +94,9 @@ bool IsBrokenAnswer(absl::string_view text) {
 }
 
 absl::StatusCode CodeFor(const std::string& reason) {
-  const std::string all = absl::AsciiStrToLower(reason);
+  // skopeo from 1.18 writes "StatusCode: 404" for a blob, earlier ones "status code 404".
+  const std::string all =
+      absl::StrReplaceAll(absl::AsciiStrToLower(reason), {{"statuscode: ", "status code "}});
   const absl::string_view text = OfTheRegistryItself(all);
   if (IsSignaturePolicy(text)) return absl::StatusCode::kFailedPrecondition;
   if (HasAny(text, {" is blocked in "})) return absl::StatusCode::kPermissionDenied;

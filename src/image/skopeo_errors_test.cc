@@ -1,7 +1,9 @@
 #include "image/skopeo_errors.h"
 
 #include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -39,6 +41,19 @@ TEST(TranslateSkopeoError, CodesByTheRegistrysAnswer) {
   EXPECT_EQ(code("write /x: no space left on device"), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(code("loading registries configuration \\\"f\\\": toml: line 1"),
             absl::StatusCode::kFailedPrecondition);
+  // skopeo 1.18 and 1.22 of a blob, where 1.9 writes "status code 404".
+  for (const auto& [status, expected] :
+       {std::pair(401, absl::StatusCode::kPermissionDenied),
+        {403, absl::StatusCode::kPermissionDenied},
+        {404, absl::StatusCode::kNotFound},
+        {418, absl::StatusCode::kUnavailable},
+        {429, absl::StatusCode::kUnavailable},
+        {503, absl::StatusCode::kUnavailable}}) {
+    EXPECT_EQ(code(absl::StrCat("fetching blob: StatusCode: ", status, ", \"\"")), expected)
+        << status;
+    EXPECT_EQ(code(absl::StrCat("fetching blob: unexpected http status code ", status)), expected)
+        << status;
+  }
   EXPECT_EQ(code("something else"), absl::StatusCode::kInternal);
   EXPECT_EQ(TranslateSkopeoError("", "x", {}).code(), absl::StatusCode::kInternal);
 }
