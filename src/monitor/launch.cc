@@ -1,6 +1,7 @@
 #include "monitor/launch.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -185,6 +186,9 @@ void Launch(const LaunchPlan& plan, char** argv) {
   if (const char* value = plan.Get("oom"); value != nullptr) WriteOomScoreAdj(value);
   SetLimits(plan);
   if (const char* value = plan.Get("mempolicy"); value != nullptr) SetMemoryPolicy(value);
+  if (plan.Has("session") && (setsid() < 0 || ioctl(0, TIOCSCTTY, 0) != 0)) {
+    Fail("begin a session with", plan.Get("session"));
+  }
   for (const char* file = plan.Get("enter"); file != nullptr; file = plan.Next("enter", file)) {
     Enter(file);
   }

@@ -31,6 +31,7 @@
 //             of 64 bits separated by ",", lowest first
 //   variables          file of variables that are no UTF-8 (byte_variables.h)
 //   variables-program  the program that sets them
+//   session   "terminal": a new session, whose controlling terminal is standard input
 //   enter     file to write the own pid to (a resctrl group's tasks); repeated
 //   entered   descriptor that is closed when all of this is done and the OCI runtime runs
 #ifndef PLIMSOLL_MONITOR_LAUNCH_PLAN_H_

@@ -94,6 +94,17 @@ void AddRuntime(const ExecTools& tools, LaunchPlan* plan) {
   plan->Add("root", tools.crun->state().path());
 }
 
+void AddTerminal(const ExecDescriptors& own, std::vector<std::string>* arguments,
+                 LaunchPlan* plan) {
+  if (!own.terminal) return;
+  arguments->push_back("--tty");
+  if (!own.console.empty()) {
+    arguments->push_back(absl::StrCat("--console-socket=", own.console));
+  } else {
+    plan->Add("session", "terminal");  // sizes and hang-ups reach the runtime
+  }
+}
+
 // Makes crun run the container's own process with other words. If there is no such container, crun
 // says so.
 absl::Status UseContainersProcess(const ExecTools& tools, absl::string_view id,
@@ -103,8 +114,7 @@ absl::Status UseContainersProcess(const ExecTools& tools, absl::string_view id,
   if (absl::IsNotFound(config.status())) return absl::OkStatus();
   const std::string what = absl::StrCat("exec in container ", id);
   if (!config.ok()) return Annotate(config.status(), what);
-  const absl::StatusOr<std::string> process =
-      ExecProcess(*config, request.argv, /*terminal=*/!own->console.empty());
+  const absl::StatusOr<std::string> process = ExecProcess(*config, request.argv, own->terminal);
   if (!process.ok()) return Annotate(process.status(), what);
   PLIMSOLL_ASSIGN_OR_RETURN(own->process, MakeMemfd("exec-process", *process));
   arguments->push_back(absl::StrCat("--process=/proc/self/fd/", kProcessDescriptor));
@@ -240,11 +250,8 @@ absl::StatusOr<Command> MakeExecCommand(const ExecTools& tools, absl::string_vie
                    kLogDescriptor),
       "--log-format=json", "exec"};
   if (group && !group->RuntimeOption().empty()) arguments.push_back(group->RuntimeOption());
-  if (!own->console.empty()) {
-    arguments.push_back("--tty");
-    arguments.push_back(absl::StrCat("--console-socket=", own->console));
-  }
   LaunchPlan plan;
+  AddTerminal(*own, &arguments, &plan);
   PLIMSOLL_RETURN_IF_ERROR(UseContainersProcess(tools, id, request, own, &arguments, &plan));
   // With a process crun passes over --tty and the words of the command, by which others know it in
   // a list of processes (strays.h).

@@ -46,9 +46,10 @@ struct ExecDescriptors {
   UniqueFd init;    // pidfd
   UniqueFd filter;  // seccomp's
   LaunchSignal entered;
-  bool direct = false;  // by plimsoll-exec
-  // Name in the working directory of the socket to which the command's terminal is sent. Empty: no
-  // terminal.
+  bool direct = false;    // by plimsoll-exec
+  bool terminal = false;  // the command gets one
+  // Name in the working directory of the socket to which the command's terminal is sent. Empty: to
+  // none; without a terminal, or where the runtime copies between it and its own standard streams.
   std::string console;
 
   // The message of plimsoll-exec or crun, once it has ended; empty: none.

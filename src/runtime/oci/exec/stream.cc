@@ -111,7 +111,13 @@ absl::Status Running::AwaitEntry() {
 
 absl::Status Running::Start(const ExecRequest& request, const FsRoot& bundle) {
   std::optional<ExecTerminal> terminal;
-  if (request.streams.terminal) {
+  // runc takes a socket for the terminal only with --detach, with which it would not wait for the
+  // command. Without, it makes the terminal itself and copies between it and its own.
+  std::optional<HostTerminal> copied;
+  own_.terminal = request.streams.terminal;
+  if (own_.terminal && tools_.other.has_value()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(copied, MakeHostTerminal());
+  } else if (own_.terminal) {
     terminal.emplace(bundle);
     PLIMSOLL_RETURN_IF_ERROR(terminal->Prepare());
     own_.console = terminal->console();
@@ -119,6 +125,11 @@ absl::Status Running::Start(const ExecRequest& request, const FsRoot& bundle) {
   PLIMSOLL_ASSIGN_OR_RETURN(
       Command command, MakeExecCommand(tools_, id_, cgroup_path_, request, std::nullopt, &own_));
   command.working_directory = bundle.path();
+  if (copied.has_value()) {
+    for (const int stream : {0, 1, 2}) {
+      command.descriptors.emplace_back(copied->slave.get(), stream);
+    }
+  }
   if (!request.streams.terminal) {
     if (request.streams.input) PLIMSOLL_RETURN_IF_ERROR(AddPipe(0, &streams_.input, &command));
     if (request.streams.output) PLIMSOLL_RETURN_IF_ERROR(AddPipe(1, &streams_.output, &command));
@@ -126,6 +137,10 @@ absl::Status Running::Start(const ExecRequest& request, const FsRoot& bundle) {
   }
   PLIMSOLL_ASSIGN_OR_RETURN(child_, Spawn(command));
   theirs_.clear();
+  if (copied.has_value()) {
+    streams_.terminal = std::move(copied->master);
+    copied->slave.Reset();
+  }
   if (tools_.entering != nullptr) entry_.emplace(tools_.entering, id_, child_->pid());
   const std::array<int, 2> cancel = {
       tools_.cancel_fd, request.cancellation == nullptr ? -1 : request.cancellation->fd()};

@@ -1,6 +1,7 @@
 #include "runtime/oci/exec/stream.h"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <memory>
@@ -8,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/oci/machine_for_test.h"
@@ -18,11 +20,15 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class ExecStreamTest : public ::testing::Test {
+// The parameter is the OCI runtime.
+class ExecStreamTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (const auto lacks = TestMachine::Lacks()) GTEST_SKIP() << *lacks;
+    const absl::StatusOr<std::string> program = FindProgram(GetParam());
+    if (!program.ok()) GTEST_SKIP() << program.status();
     machine_ = std::make_unique<TestMachine>();
+    machine_->UseCrun(*program);
     const auto created = machine_->runtime().Create(machine_->Request("a", "sleep 1000"));
     ASSERT_TRUE(created.ok()) << created.status();
     ASSERT_TRUE(machine_->runtime().Start("a").ok());
@@ -58,7 +64,7 @@ class ExecStreamTest : public ::testing::Test {
   std::unique_ptr<TestMachine> machine_;
 };
 
-TEST_F(ExecStreamTest, StreamsAreTheCallersToCarry) {
+TEST_P(ExecStreamTest, StreamsAreTheCallersToCarry) {
   const auto command = Start("cat; echo err >&2; exit 7", {true, true, true, false});
   ASSERT_NE(command, nullptr);
   ASSERT_EQ(write(command->streams().input.get(), "hello\n", 6), 6);
@@ -72,7 +78,7 @@ TEST_F(ExecStreamTest, StreamsAreTheCallersToCarry) {
   EXPECT_THAT(end->message, IsEmpty());
 }
 
-TEST_F(ExecStreamTest, WhatIsNotAskedForIsNotThere) {
+TEST_P(ExecStreamTest, WhatIsNotAskedForIsNotThere) {
   const auto command =
       Start("read line || echo closed; echo lost >&2", {false, true, false, false});
   ASSERT_NE(command, nullptr);
@@ -82,7 +88,7 @@ TEST_F(ExecStreamTest, WhatIsNotAskedForIsNotThere) {
   EXPECT_EQ(ReadUntil(command->streams().output.get(), "closed\n"), "closed\n");
 }
 
-TEST_F(ExecStreamTest, ATerminalIsOneOfTheContainers) {
+TEST_P(ExecStreamTest, ATerminalIsOneOfTheContainers) {
   const auto command = Start("tty; echo $TERM; read go; exit 3", {true, true, false, true});
   ASSERT_NE(command, nullptr);
   const int terminal = command->streams().terminal.get();
@@ -97,7 +103,38 @@ TEST_F(ExecStreamTest, ATerminalIsOneOfTheContainers) {
   for (const std::string& file : *files) EXPECT_THAT(file, ::testing::Not(HasSubstr("exec-")));
 }
 
-TEST_F(ExecStreamTest, ACommandThatIsNotThereIsAnExitCodeWithAMessage) {
+TEST_P(ExecStreamTest, ATerminalFollowsItsClient) {
+  const auto command = Start(
+      "read word; echo got $word; until [ \"$(busybox stty size 2>&1)\" = '33 77' ]; do "
+      "sleep 0.05; done; echo sized",
+      {true, true, false, true});
+  ASSERT_NE(command, nullptr);
+  const int terminal = command->streams().terminal.get();
+  ASSERT_GE(terminal, 0);
+  ASSERT_EQ(write(terminal, "on\n", 3), 3);
+  EXPECT_EQ(ReadUntil(terminal, "got on\r\n"), "on\r\ngot on\r\n") << "echoed once";
+  const winsize size = {.ws_row = 33, .ws_col = 77, .ws_xpixel = 0, .ws_ypixel = 0};
+  ASSERT_EQ(ioctl(terminal, TIOCSWINSZ, &size), 0);
+  EXPECT_EQ(ReadUntil(terminal, "sized\r\n"), "sized\r\n");
+  ASSERT_TRUE(AwaitEnd(*command));
+  EXPECT_EQ(command->Finish()->exit_code, 0);
+}
+
+// Ctrl-C, and the end of the client.
+TEST_P(ExecStreamTest, ATerminalEndsWhatItControls) {
+  auto command = Start("trap 'echo interrupted' INT; echo up; read a; echo then; read b",
+                       {true, true, false, true});
+  ASSERT_NE(command, nullptr);
+  const int terminal = command->streams().terminal.get();
+  ASSERT_GE(terminal, 0);
+  ReadUntil(terminal, "up\r\n");
+  ASSERT_EQ(write(terminal, "\x03", 1), 1);
+  EXPECT_THAT(ReadUntil(terminal, "interrupted"), HasSubstr("interrupted"));
+  command->streams().terminal.Reset();
+  EXPECT_TRUE(AwaitEnd(*command)) << "hung up";
+}
+
+TEST_P(ExecStreamTest, ACommandThatIsNotThereIsAnExitCodeWithAMessage) {
   for (const bool terminal : {false, true}) {
     SCOPED_TRACE(terminal);
     ExecRequest request;
@@ -113,7 +150,7 @@ TEST_F(ExecStreamTest, ACommandThatIsNotThereIsAnExitCodeWithAMessage) {
   }
 }
 
-TEST_F(ExecStreamTest, TheCommandIsWhoTheContainersProcessIs) {
+TEST_P(ExecStreamTest, TheCommandIsWhoTheContainersProcessIs) {
   machine_->spec().security.run_as_username = "web";
   machine_->spec().security.supplemental_groups = {77};
   machine_->spec().security.no_new_privs = true;
@@ -137,7 +174,8 @@ TEST_F(ExecStreamTest, TheCommandIsWhoTheContainersProcessIs) {
   }
 }
 
-TEST_F(ExecStreamTest, ADamagedRecordOfTheRuntimesIsNamed) {
+TEST_P(ExecStreamTest, ADamagedRecordOfTheRuntimesIsNamed) {
+  if (GetParam() != std::string("crun")) GTEST_SKIP() << "crun's record alone is read";
   constexpr char kStatus[] = "run/oci/crun/a/status";
   const FsRoot& root = machine_->dir().root();
   const auto before = root.Read(kStatus);
@@ -155,7 +193,7 @@ TEST_F(ExecStreamTest, ADamagedRecordOfTheRuntimesIsNamed) {
   EXPECT_TRUE(root.ReplaceFile(kStatus, *before).ok());
 }
 
-TEST_F(ExecStreamTest, KillEndsWhatTheCommandStarted) {
+TEST_P(ExecStreamTest, KillEndsWhatTheCommandStarted) {
   const auto processes = [&] {
     const auto pids = machine_->cgroups().Processes(machine_->group("a"), /*recursive=*/true);
     return pids.ok() ? pids->size() : 0;
@@ -170,7 +208,7 @@ TEST_F(ExecStreamTest, KillEndsWhatTheCommandStarted) {
   EXPECT_TRUE(command->Kill().ok()) << "again";
 }
 
-TEST_F(ExecStreamTest, AnAbandonedCommandIsKilled) {
+TEST_P(ExecStreamTest, AnAbandonedCommandIsKilled) {
   auto command = Start("sleep 1000", {true, true, true, false});
   ASSERT_NE(command, nullptr);
   EXPECT_FALSE(machine_->runtime().EnteringProcesses("a").empty());
@@ -178,7 +216,7 @@ TEST_F(ExecStreamTest, AnAbandonedCommandIsKilled) {
   EXPECT_THAT(machine_->runtime().EnteringProcesses("a"), IsEmpty());
 }
 
-TEST_F(ExecStreamTest, AFrozenContainerIsToBeTriedAgain) {
+TEST_P(ExecStreamTest, AFrozenContainerIsToBeTriedAgain) {
   const auto freeze = [&](bool frozen) {
     const std::string group = machine_->group("a");
     const bool v2 = machine_->cgroups().layout() == linux::CgroupLayout::kV2;
@@ -206,6 +244,9 @@ TEST_F(ExecStreamTest, AFrozenContainerIsToBeTriedAgain) {
   EXPECT_TRUE(freeze(false).ok());
   EXPECT_TRUE(absl::IsAborted(command.status())) << command.status();
 }
+
+INSTANTIATE_TEST_SUITE_P(Programs, ExecStreamTest, ::testing::Values("crun", "runc"),
+                         [](const auto& program) { return std::string(program.param); });
 
 }  // namespace
 }  // namespace plimsoll::runtime

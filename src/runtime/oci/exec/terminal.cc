@@ -1,8 +1,12 @@
 #include "runtime/oci/exec/terminal.h"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <termios.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/monotonic_time.h"
+#include "base/pipe.h"
 #include "base/random_id.h"
 #include "base/status.h"
 
@@ -89,6 +94,25 @@ absl::StatusOr<UniqueFd> ExecTerminal::Receive(int pidfd, int cancel_fd, absl::T
   if (!connection.valid()) return ErrnoStatus(errno, "take the terminal's connection");
   PLIMSOLL_RETURN_IF_ERROR(AwaitReadable(connection.get(), pidfd, cancel_fd, deadline));
   return ReceiveDescriptor(connection.get());
+}
+
+absl::StatusOr<HostTerminal> MakeHostTerminal() {
+  HostTerminal made;
+  made.master.Reset(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (!made.master.valid() || unlockpt(made.master.get()) != 0) {
+    return ErrnoStatus(errno, "make a terminal");
+  }
+  made.slave.Reset(ioctl(made.master.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+  termios mode = {};
+  if (!made.slave.valid() || tcgetattr(made.slave.get(), &mode) != 0) {
+    return ErrnoStatus(errno, "open a terminal");
+  }
+  cfmakeraw(&mode);
+  if (tcsetattr(made.slave.get(), TCSANOW, &mode) != 0) {
+    return ErrnoStatus(errno, "make a terminal raw");
+  }
+  PLIMSOLL_RETURN_IF_ERROR(SetNonBlocking(made.master));
+  return made;
 }
 
 }  // namespace plimsoll::runtime

@@ -36,6 +36,13 @@ class ExecTerminal {
   UniqueFd listener_;
 };
 
+// A pseudoterminal of the machine, in raw mode and of 0 rows and columns.
+struct HostTerminal {
+  UniqueFd master;  // non-blocking
+  UniqueFd slave;
+};
+absl::StatusOr<HostTerminal> MakeHostTerminal();
+
 }  // namespace plimsoll::runtime
 
 #endif  // PLIMSOLL_RUNTIME_OCI_EXEC_TERMINAL_H_
