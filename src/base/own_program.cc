@@ -12,6 +12,31 @@
 #include "base/status.h"
 
 namespace plimsoll {
+namespace {
+
+// Which of the programs a directory lacks that has the others; empty: no directory has any.
+std::string LackOfOne(const std::vector<std::string>& names,
+                      const std::vector<std::string>& places) {
+  for (const std::string& place : places) {
+    std::vector<std::string> lacks;
+    size_t there = 0;
+    for (const std::string& name : names) {
+      const std::string path = absl::StrCat(place, "/", name);
+      if (access(path.c_str(), X_OK) == 0) {
+        ++there;
+      } else if (errno == ENOENT) {
+        lacks.push_back(absl::StrCat(name, " is not there"));
+      } else {
+        lacks.push_back(absl::StrCat(ErrnoStatus(errno, absl::StrCat("execute ", name)).message()));
+        ++there;
+      }
+    }
+    if (there > 0) return absl::StrCat(" (in ", place, ": ", absl::StrJoin(lacks, ", "), ")");
+  }
+  return "";
+}
+
+}  // namespace
 
 std::vector<std::string> OwnProgramPlaces(absl::string_view path) {
   const absl::string_view directory = path.substr(0, path.rfind('/'));
@@ -51,7 +76,7 @@ absl::StatusOr<std::string> FindOwnPrograms(const std::vector<std::string>& name
       names.size() == 1 ? "the program " : "the programs ", absl::StrJoin(names, " and "),
       names.size() == 1 ? ", which is a part of Plimsoll, is missing; looked in "
                         : ", which are parts of Plimsoll, are missing; looked in ",
-      absl::StrJoin(places, ", ")));
+      absl::StrJoin(places, ", "), LackOfOne(names, places)));
 }
 
 absl::StatusOr<std::string> FindOwnProgram(absl::string_view name) {

@@ -43,7 +43,11 @@ TEST(OwnProgram, AllAreInOneDirectory) {
   const absl::Status missing = FindOwnPrograms({"one", "two"}, places).status();
   EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
   EXPECT_THAT(std::string(missing.message()),
-              AllOf(HasSubstr("one and two"), HasSubstr(places[0]), HasSubstr(places[1])));
+              AllOf(HasSubstr("one and two"), HasSubstr(places[0]), HasSubstr(places[1]),
+                    HasSubstr("(in " + places[0] + ": two is not there)")));
+  ASSERT_TRUE(dir.root().ReplaceFile("bin/two", "", 0644).ok());
+  EXPECT_THAT(std::string(FindOwnPrograms({"one", "two"}, places).status().message()),
+              HasSubstr("(in " + places[0] + ": execute two: Permission denied)"));
   for (const char* name : {"libexec/one", "libexec/two"}) {
     ASSERT_TRUE(dir.root().ReplaceFile(name, "", 0755).ok());
   }

@@ -17,8 +17,10 @@
 #include "container_entry/supervise.h"
 #include "container_entry/variables.h"
 #include "monitor/byte_variables.h"
+#include "monitor/tell_version.h"
 
 int main(int argc, char** argv) {
+  if (plimsoll::monitor::TellVersion("plimsoll-exec", argc, argv)) return 0;
   if (argc > 2 && strcmp(argv[1], plimsoll::monitor::kVariablesWord) == 0) {
     return plimsoll::entry::ExecuteWithVariables(argv + 2);
   }

@@ -28,6 +28,7 @@
 #include "daemon/node_engine.h"
 #include "daemon/node_nri.h"
 #include "daemon/node_resources.h"
+#include "daemon/own_programs.h"
 #include "daemon/preconditions.h"
 #include "daemon/run_directory.h"
 #include "daemon/telemetry.h"
@@ -65,6 +66,7 @@ class DaemonImpl final : public Daemon {
 
   absl::Status Start() {
     PLIMSOLL_RETURN_IF_ERROR(CheckPrograms(options_.config));
+    PLIMSOLL_RETURN_IF_ERROR(CheckOwnPrograms(options_.version));
     PLIMSOLL_RETURN_IF_ERROR(BecomeChildSubreaper());
     PLIMSOLL_ASSIGN_OR_RETURN(const runtime::DescriptorLimit descriptors, RaiseDescriptorLimit());
     PLIMSOLL_RETURN_IF_ERROR(CheckFileSizeLimit());

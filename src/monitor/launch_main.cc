@@ -14,6 +14,7 @@
 #include "monitor/fail.h"
 #include "monitor/launch.h"
 #include "monitor/protocol.h"
+#include "monitor/tell_version.h"
 
 namespace plimsoll::monitor {
 namespace {
@@ -42,6 +43,7 @@ LaunchPlan ReadPlan(const char* path) {
 }  // namespace plimsoll::monitor
 
 int main(int argc, char** argv) {
+  if (plimsoll::monitor::TellVersion("plimsoll-launch", argc, argv)) return 0;
   if (argc < 3) {
     dprintf(2,
             "usage: plimsoll-launch PLAN ARGUMENT...\nStarted by plimsolld; of no use by hand.\n");

@@ -22,6 +22,7 @@
 #include "monitor/creation.h"
 #include "monitor/fail.h"
 #include "monitor/protocol.h"
+#include "monitor/tell_version.h"
 
 namespace plimsoll::monitor {
 namespace {
@@ -255,6 +256,7 @@ void Run(const char* id) {
 }  // namespace plimsoll::monitor
 
 int main(int argc, char** argv) {
+  if (plimsoll::monitor::TellVersion("plimsoll-monitor", argc, argv)) return 0;
   if (argc != 2) {
     dprintf(2, "usage: plimsoll-monitor ID\nStarted by plimsolld; of no use by hand.\n");
     return 2;

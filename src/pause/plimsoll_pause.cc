@@ -152,6 +152,10 @@ int Hold() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+    dprintf(1, "plimsoll-pause version %s\n", PLIMSOLL_VERSION);
+    return 0;
+  }
   if (argc >= 3 && strcmp(argv[1], "make") == 0) return Make(argv[2], argv + 3);
   if (argc == 2 && strcmp(argv[1], "hold") == 0 && getpid() == 1) return Hold();
   dprintf(2,
