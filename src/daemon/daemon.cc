@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/fs_root.h"
 #include "base/status.h"
@@ -147,11 +148,19 @@ class DaemonImpl final : public Daemon {
   // Returns how many sandboxes a daemon before this one has left in the run directory.
   absl::StatusOr<size_t> OpenDirectories() {
     const Config& config = options_.config;
+    PLIMSOLL_ASSIGN_OR_RETURN(const size_t sandboxes, CountSandboxes(host_, config.run_dir));
+    PLIMSOLL_RETURN_IF_ERROR(CheckStateIsThere(config.state_dir, sandboxes));
     PLIMSOLL_ASSIGN_OR_RETURN(directories_.state, FsRoot::OpenOrCreate(config.state_dir));
     PLIMSOLL_ASSIGN_OR_RETURN(directories_.state_lock,
                               DirectoryLock::Take(*directories_.state, "state directory"));
-    PLIMSOLL_ASSIGN_OR_RETURN(const size_t sandboxes, CountSandboxes(host_, config.run_dir));
-    PLIMSOLL_ASSIGN_OR_RETURN(directories_.run, RunDirectory::Open(host_, config.run_dir));
+    absl::StatusOr<std::unique_ptr<RunDirectory>> run = RunDirectory::Open(host_, config.run_dir);
+    if (absl::IsResourceExhausted(run.status())) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          run.status().message(), "; make room on the file system of the run directory ",
+          config.run_dir, ". Pods that run go on"));
+    }
+    PLIMSOLL_RETURN_IF_ERROR(run.status());
+    directories_.run = *std::move(run);
     return sandboxes;
   }
 

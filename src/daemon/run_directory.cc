@@ -57,4 +57,20 @@ absl::StatusOr<size_t> CountSandboxes(const FsRoot& host, const std::string& pat
       std::count_if(names->begin(), names->end(), [](const auto& name) { return IsId(name); }));
 }
 
+absl::Status CheckStateIsThere(const std::string& state_directory, size_t sandboxes) {
+  if (sandboxes == 0) return absl::OkStatus();
+  const absl::StatusOr<FsRoot> state = FsRoot::Open(state_directory);
+  if (!absl::IsNotFound(state.status())) {
+    PLIMSOLL_RETURN_IF_ERROR(state.status());
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool has_images, state->Has("images"));
+    if (has_images) return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the state directory ", state_directory, " is ", state.ok() ? "empty" : "not there",
+      ", and the run directory has ", sandboxes, sandboxes == 1 ? " pod" : " pods",
+      " of this boot: is its disk mounted? Mount it, and the pods are found again. To begin anew "
+      "and end every "
+      "running pod, make the directory images in it"));
+}
+
 }  // namespace plimsoll::daemon

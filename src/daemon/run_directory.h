@@ -47,6 +47,11 @@ class RunDirectory {
 // no mount point: a mount ends with the boot, as every process does.
 absl::StatusOr<size_t> CountSandboxes(const FsRoot& host, const std::string& path);
 
+// FAILED_PRECONDITION if nothing of a daemon is in the state directory though the run directory has
+// `sandboxes` of this boot: the state is on a disk that isn't mounted, and a start without it would
+// end these pods. A database that was moved away leaves the images there.
+absl::Status CheckStateIsThere(const std::string& state_directory, size_t sandboxes);
+
 }  // namespace plimsoll::daemon
 
 #endif  // PLIMSOLL_DAEMON_RUN_DIRECTORY_H_
