@@ -56,6 +56,15 @@ constexpr Tree kTrees[] = {
        runtime::ReadHandlers(reader, node, path, &config.runtime_handlers);
      }}};
 
+// Keys that earlier versions had, in full, and what stands for them now.
+struct OldKey {
+  const char* key;
+  const char* now;
+};
+constexpr OldKey kOldKeys[] = {
+    {"conmon", "leave it out: containers have monitors of Plimsoll's own"},
+};
+
 const char* TypeName(const YAML::Node& node) {
   switch (node.Type()) {
     case YAML::NodeType::Map:
@@ -185,6 +194,11 @@ class Parser {
       if (absl::ConsumePrefix(&rest, section) && !absl::StrContains(rest, '.')) {
         valid.emplace_back(rest);
       }
+    }
+    for (const OldKey& old : kOldKeys) {
+      if (full != old.key) continue;
+      return Error(key_node.Mark(),
+                   absl::StrCat("key '", full, "' is of an older version; ", old.now));
     }
     std::string meant = ClosestWord(key_node.Scalar(), valid);
     if (!meant.empty()) meant = absl::StrCat("'", meant, "'");

@@ -397,6 +397,12 @@ TEST(ConfigTest, LoadNamesTheFileAndTheReason) {
   EXPECT_EQ(LoadConfig(path)->workers, 2);
 }
 
+TEST(ConfigTest, AKeyOfAnOlderVersionIsNamed) {
+  EXPECT_EQ(ParseConfig("workers: 2\nconmon: /usr/bin/conmon\n", "f.yaml").status().message(),
+            "f.yaml:2:1: key 'conmon' is of an older version; leave it out: containers have "
+            "monitors of Plimsoll's own");
+}
+
 // The file's keys and the flags set the same options.
 TEST(ConfigTest, FlagsSetTheSameKeys) {
   Config config;
