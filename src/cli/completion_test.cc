@@ -32,7 +32,9 @@ for word; do
   case $word in
     --root=* | --address=*) echo "$word" >"$HOME/asked" ;;
     pods) printf '%s\n' web db ;;
-    containers) printf '%s\n' web/app db/sql ;;
+    containers) printf '%s\n' web/app db/sql db/ended ;;
+    running) printf '%s\n' web/app db/sql ;;
+    classes) printf '%s\n' rdt=gold rdt=bronze ;;
     places) printf '%s\n' web/app: db/sql: ;;
     images)
       printf '%s\n' docker.io/library/busybox:1.36 docker.io/library/busybox:2.0 localhost:5000/a:7
