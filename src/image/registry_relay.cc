@@ -18,6 +18,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/time/clock.h"
 #include "base/status.h"
 #include "base/steady_time.h"
 #include "image/http_head.h"
@@ -30,6 +31,7 @@ constexpr char kPing[] = "/v2/";
 constexpr char kChallenge[] = "WWW-Authenticate";
 constexpr size_t kMaxConnections = 32;
 constexpr absl::Duration kConnectPatience = absl::Minutes(1);
+constexpr absl::Duration kStarvedPause = absl::Milliseconds(100);
 // TLS's first byte (RFC 8446, section 5.1). skopeo tries it first, also where plain HTTP is
 // allowed.
 constexpr char kHandshake = 0x16;
@@ -85,6 +87,16 @@ absl::StatusOr<HttpHead> Get(const RegistryAddress& address, absl::string_view p
                     {"Connection", "close"}};
   PLIMSOLL_ASSIGN_OR_RETURN(Reply reply, Ask(*server, request));
   return std::move(reply.head);
+}
+
+// The answer where the registry gives none: skopeo shows its text.
+std::string BadGateway(const RegistryAddress& address, const absl::Status& why) {
+  const std::string text = absl::StrCat("no answer from ", address.registry, ": ", why.message());
+  HttpHead head{.first = "HTTP/1.1 502 Bad Gateway"};
+  head.fields = {{"Content-Type", "text/plain"},
+                 {"Content-Length", absl::StrCat(text.size())},
+                 {"Connection", "close"}};
+  return head.ToString() + text;
 }
 
 std::vector<std::string> ChallengesIn(const HttpHead& head) {
@@ -174,7 +186,8 @@ RegistryRelay::~RegistryRelay() {
   if (accepting_.joinable()) accepting_.join();
 }
 
-// Runs one thread for each connection; more than kMaxConnections are closed at once.
+// Runs one thread for each connection; more than kMaxConnections are closed at once. If no
+// descriptor is left, a waiting client would wake AwaitSocket again and again, hence the pause.
 void RegistryRelay::Accept() {
   struct Connection {
     std::unique_ptr<std::atomic<bool>> ended = std::make_unique<std::atomic<bool>>(false);
@@ -184,6 +197,7 @@ void RegistryRelay::Accept() {
   const dial::Until until{.given_up = [this] { return stopping_.load(); }};
   while (dial::AwaitSocket(listener_.get(), POLLIN, until).ok()) {
     UniqueFd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!fd.valid()) absl::SleepFor(kStarvedPause);
     std::erase_if(connections, [](Connection& each) {
       if (!*each.ended) return false;
       each.thread.join();
@@ -245,9 +259,11 @@ absl::Status RegistryRelay::Answer(dial::Stream& client) {
   request.fields.insert(request.fields.end(), options_.headers.begin(), options_.headers.end());
 
   const dial::Until until{.given_up = [this] { return stopping_.load(); }};
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<dial::Stream> server,
-                            Connect(options_.address, until));
-  PLIMSOLL_ASSIGN_OR_RETURN(Reply reply, Ask(*server, request));
+  const absl::StatusOr<std::unique_ptr<dial::Stream>> server = Connect(options_.address, until);
+  absl::StatusOr<Reply> asked =
+      server.ok() ? Ask(**server, request) : absl::StatusOr<Reply>(server.status());
+  if (!asked.ok()) return client.Send(BadGateway(options_.address, asked.status()));
+  Reply reply = *std::move(asked);
   if (path == kPing && ChallengesIn(reply.head).empty()) {
     for (const std::string& each : options_.challenges) {
       reply.head.fields.emplace_back(kChallenge, each);
@@ -263,7 +279,7 @@ absl::Status RegistryRelay::Answer(dial::Stream& client) {
   while (more.ok()) {
     PLIMSOLL_RETURN_IF_ERROR(client.Send(reply.rest));
     reply.rest.clear();
-    more = server->Receive(&reply.rest);
+    more = (*server)->Receive(&reply.rest);
   }
   // A body without a length ends with the connection.
   return absl::IsOutOfRange(more) ? client.End() : more;

@@ -51,8 +51,9 @@ struct RelayOptions {
   std::string authorization;
 };
 
-// Gives every answer as the registry does, but for RelayOptions. Serves GET and HEAD below /v2/,
-// one request a connection; speaks TLS unless the registry doesn't. Threads of its own.
+// Gives every answer as the registry does, but for RelayOptions; 502 with the reason where the
+// registry gives none. Serves GET and HEAD below /v2/, one request a connection; speaks TLS unless
+// the registry doesn't. Threads of its own.
 class RegistryRelay {
  public:
   static absl::StatusOr<std::unique_ptr<RegistryRelay>> Start(RelayOptions options);
