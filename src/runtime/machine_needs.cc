@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -97,15 +96,6 @@ Requirements WholeOf(const SandboxSpec& pod, const PodPicture& picture) {
   return whole;
 }
 
-ResourceList Parsed(const std::map<std::string, std::string>& written) {
-  ResourceList list;
-  for (const auto& [name, text] : written) {
-    const absl::StatusOr<Quantity> amount = Quantity::Parse(text);
-    if (amount.ok()) list[name] = *amount;
-  }
-  return list;
-}
-
 class Needs {
  public:
   Needs(const SandboxSpec& pod, const PodPicture& picture,
@@ -131,7 +121,7 @@ Needs::Needs(const SandboxSpec& pod, const PodPicture& picture,
              const std::vector<ContainerSpec>& living)
     : is_announced_(!pod.pod_resources.empty()),
       whole_(WholeOf(pod, picture)),
-      before_{Parsed(pod.needed_before.requests), Parsed(pod.needed_before.limits)} {
+      before_(ReadTotal(pod.needed_before).value_or(Requirements())) {
   const bool unknown_types = TypesAreUnknown(pod.pod_resources) || TypesAreUnknown(picture.now);
   std::vector<resources::ContainerRequirements> all;
   std::vector<resources::ContainerRequirements> of_written;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -33,6 +34,17 @@ Role RoleOf(AnnouncedContainer::Type type) {
 resources::Requirements ReadWritten(const KubernetesResources& written) {
   absl::StatusOr<resources::Requirements> parsed = ParseResources(written);
   return parsed.ok() ? resources::WithDefaults(*std::move(parsed)) : resources::Requirements();
+}
+
+absl::StatusOr<resources::Requirements> ReadTotal(const KubernetesResources& written) {
+  resources::Requirements total;
+  for (const auto& [name, text] : written.requests) {
+    PLIMSOLL_ASSIGN_OR_RETURN(total.requests[name], Quantity::Parse(text));
+  }
+  for (const auto& [name, text] : written.limits) {
+    PLIMSOLL_ASSIGN_OR_RETURN(total.limits[name], Quantity::Parse(text));
+  }
+  return total;
 }
 
 resources::Requirements GuessFrom(const linux::CgroupSettings& settings) {

@@ -70,18 +70,6 @@ void AddDevicesByPlugins(const std::vector<ContainerSpec>& specs, PodResources* 
   }
 }
 
-// A pod's requests may exceed its limits; a container's may not.
-absl::StatusOr<resources::Requirements> ReadTotal(const KubernetesResources& written) {
-  resources::Requirements total;
-  for (const auto& [name, text] : written.requests) {
-    PLIMSOLL_ASSIGN_OR_RETURN(total.requests[name], resources::Quantity::Parse(text));
-  }
-  for (const auto& [name, text] : written.limits) {
-    PLIMSOLL_ASSIGN_OR_RETURN(total.limits[name], resources::Quantity::Parse(text));
-  }
-  return total;
-}
-
 // Whether a limit is lifted. Clients write -1 also where there never was a limit: that lifts
 // nothing.
 bool IsLifted(const std::optional<int64_t>& limit, const std::optional<int64_t>& had) {
