@@ -9,6 +9,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "topology/identity.h"
+#include "topology/make_zones.h"
+#include "topology/maps.h"
 #include "topology/read_machine_for_test.h"
 
 namespace plimsoll::topology {
@@ -495,12 +497,34 @@ TEST(DiscoverTest, WrongCaches) {
   EXPECT_EQ(TreeText(ReadMachine(files)), R"(
 └─ numa-0 NUMANode  memory 8 GiB
    ├─ package-0 Package
-   │  ├─ core-0-0 Core  cpu 1  cpu-ids=0
+   │  ├─ core-0-0 Core  cpu 1  cache-level=3  cache-size=8Mi  cpu-ids=0
    │  └─ core-0-1 Core  cpu 1  cpu-ids=1
    └─ package-1 Package
       ├─ core-1-0 Core  cpu 1  cpu-ids=2
-      └─ core-1-1 Core  cpu 1  cpu-ids=3
+      └─ core-1-1 Core  cpu 1  cache-level=3  cache-size=8Mi  cpu-ids=3
 )");
+}
+
+// Some processors have complexes of one core, each with an L3. kubelet counts it as one of the
+// node's caches.
+TEST(DiscoverTest, CachesOfOneCore) {
+  MachineFiles files;
+  AddCpus(files, 1, 2, 2);
+  files.AddCaches({{3, 8192, "0,2", 0}, {3, 8192, "1,3", 1}});
+  files.AddNode({0, "0-3", 8 << 20, "10", {}});
+  EXPECT_EQ(Tree(files), R"(
+└─ package-0 Package
+   └─ numa-0 NUMANode  memory 8 GiB
+      ├─ core-0-0 Core  cpu 2  cache-level=3  cache-size=8Mi  cpu-ids=0,2
+      └─ core-0-1 Core  cpu 2  cache-level=3  cache-size=8Mi  cpu-ids=1,3
+)");
+  const auto tree = ZoneTree::Build(MakeZones(ReadMachine(files)));
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  const auto maps = MakeMaps(*tree);
+  ASSERT_TRUE(maps.ok()) << maps.status();
+  EXPECT_EQ(maps->cache_group_count, 2);
+  EXPECT_EQ(maps->cpus.at(2).cache_group, 0u);
+  EXPECT_EQ(maps->cpus.at(3).cache_group, 1u);
 }
 
 // A passing failure to open files does not make it another machine.

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "resources/cpu_set.h"
 #include "resources/quantity.h"
+#include "topology/cache_level.h"
 #include "topology/core_kinds.h"
 
 namespace plimsoll::topology {
@@ -81,7 +82,7 @@ bool CoversItsNode(const CpuSet& cache, const std::vector<NumaNode>& nodes) {
 }
 
 void DescribeCache(const Cache& cache, Zone& zone) {
-  zone.attributes["cache-level"] = absl::StrCat(cache.level);
+  zone.attributes[kCacheLevel] = absl::StrCat(cache.level);
   if (cache.size_bytes != 0) zone.attributes["cache-size"] = Bytes(cache.size_bytes).text();
 }
 
@@ -100,13 +101,18 @@ void DescribeCovered(const Cache& cache, std::vector<Box>& boxes) {
   }
 }
 
-void AddCacheGroups(const Machine& machine, std::vector<Box>& boxes) {
+// Last-level caches, with the number of their cores.
+std::map<const Cache*, int> CoresByCache(const Machine& machine) {
   std::map<const Cache*, int> cores;
   for (const Core& core : machine.cores) {
     if (const Cache* cache = LastLevelCache(machine.caches, core.cpus)) ++cores[cache];
   }
+  return cores;
+}
+
+void AddCacheGroups(const Machine& machine, std::vector<Box>& boxes) {
   std::vector<Box> groups;
-  for (const auto& [cache, count] : cores) {
+  for (const auto& [cache, count] : CoresByCache(machine)) {
     if (CoversItsNode(cache->cpus, machine.nodes)) {
       DescribeCovered(*cache, boxes);
       continue;
@@ -137,6 +143,15 @@ void DescribeCore(const Machine& machine, const std::vector<std::optional<bool>>
   }
 }
 
+// Describes a last-level cache that a core has for itself, on processors with one core in each
+// complex. Levels 1 and 2 are mostly private, so they say nothing.
+void DescribeOwnCache(const Machine& machine, const std::map<const Cache*, int>& cores,
+                      const CpuSet& cpus, Zone& zone) {
+  const Cache* const cache = LastLevelCache(machine.caches, cpus);
+  if (cache == nullptr || cache->level < kUncoreLevel || cores.at(cache) != 1) return;
+  if (!CoversItsNode(cache->cpus, machine.nodes)) DescribeCache(*cache, zone);
+}
+
 // The number of a core's package, of its die if the package has several, and its own: unique unless
 // the machine's files are nonsense. Empty: it has no number.
 std::vector<uint32_t> CoreNumber(const Machine& machine, const Core& core) {
@@ -158,6 +173,7 @@ std::vector<uint32_t> CoreNumber(const Machine& machine, const Core& core) {
 
 void AddCores(const Machine& machine, std::vector<Box>& boxes) {
   const std::vector<std::optional<bool>> fast = WhichAreFast(machine.core_kinds);
+  const std::map<const Cache*, int> cores_by_cache = CoresByCache(machine);
   std::set<std::vector<uint32_t>> seen;
   for (const Core& core : machine.cores) {
     std::vector<uint32_t> number = CoreNumber(machine, core);
@@ -168,6 +184,7 @@ void AddCores(const Machine& machine, std::vector<Box>& boxes) {
     }
     for (const uint32_t part : number) absl::StrAppend(&zone.name, "-", part);
     DescribeCore(machine, fast, core.cpus, zone);
+    DescribeOwnCache(machine, cores_by_cache, core.cpus, zone);
     zone.resources.push_back({kCpu, Quantity::FromInt(static_cast<int64_t>(core.cpus.Size()))});
     boxes.push_back({.rank = kCoreRank,
                      .order = std::move(number),

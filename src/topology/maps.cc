@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "resources/quantity.h"
+#include "topology/cache_level.h"
 
 namespace plimsoll::topology {
 namespace {
@@ -108,6 +110,14 @@ absl::StatusOr<std::optional<int64_t>> PageSize(const Zone& zone, const std::str
                                   "as in hugepages-2Mi"));
   }
   return quantity->Value();
+}
+
+// Whether a core has an "uncore" cache for itself.
+bool HasOwnCache(const Zone& core) {
+  const auto level = core.attributes.find(kCacheLevel);
+  uint32_t number = 0;
+  return level != core.attributes.end() && absl::SimpleAtoi(level->second, &number) &&
+         number >= kUncoreLevel;
 }
 
 // Adds and saturates, so that a sum over all zones can't overflow.
@@ -212,6 +222,7 @@ class Mapper {
     const uint32_t first = core ? tree_.Cpus(*core).ToVector().front() : 0;
     for (const uint32_t cpu : own.ToVector()) {
       PLIMSOLL_RETURN_IF_ERROR(Place(cpu, index, core ? first : cpu));
+      if (core && HasOwnCache(tree_.zone(*core))) cache_of_.emplace(cpu, *core);
     }
     return absl::OkStatus();
   }
