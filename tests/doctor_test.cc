@@ -282,6 +282,24 @@ TEST_F(DoctorTest, AGroupThatStaysIsKnownAtTheNextStart) {
   EXPECT_EQ(Doctor().exit.code, 0) << Doctor().out;
 }
 
+// What this machine lacks is its own; the form is ours.
+TEST_F(DoctorTest, TheNodeIsLookedAtWithoutADaemon) {
+  const auto doctor = [](const std::vector<std::string>& more) {
+    std::vector<std::string> argv = {ProgramPath("plimsoll"), "doctor", "--node"};
+    argv.insert(argv.end(), more.begin(), more.end());
+    return *RunProgram({.argv = argv});
+  };
+  const RunResult people = doctor({});
+  EXPECT_THAT(people.out, HasSubstr("In order: "));
+  const RunResult programs = doctor({"-o", "json"});
+  const bool is_ready = absl::StrContains(programs.out, "\"ready\": true");
+  EXPECT_EQ(programs.exit.code, is_ready ? 0 : 3) << programs.out << programs.err;
+  EXPECT_EQ(people.exit.code, programs.exit.code);
+  if (!is_ready) EXPECT_THAT(people.out, HasSubstr("REMEDY"));
+  EXPECT_THAT(doctor({"-o", "yaml"}).out, HasSubstr("passed:"));
+  EXPECT_EQ(doctor({"--root", "/tmp/r"}).exit.code, 2);
+}
+
 TEST_F(DoctorTest, ADaemonThatIsNamedMustBeThere) {
   node_.KillDaemon();
   const RunResult result = Doctor();

@@ -2,6 +2,8 @@
 #include <google/protobuf/util/json_util.h>
 #include <unistd.h>
 
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,34 +25,43 @@
 namespace plimsoll::cli {
 namespace {
 
-// Asks plimsolld itself, which reads the directories without serving them. `dirs` null: the
-// directories of the machine's configuration.
-absl::StatusOr<node::InspectResponse> InspectStopped(const StandaloneDirs* dirs) {
+// Runs plimsolld with a question and returns its answer. `subject`: for the error of others than
+// root.
+absl::StatusOr<std::string> AskProgram(const std::vector<std::string>& arguments,
+                                       absl::string_view subject) {
   if (geteuid() != 0) {
-    return WithHint(absl::PermissionDeniedError("only root may read a daemon's state directory"),
+    return WithHint(absl::PermissionDeniedError(absl::StrCat("only root may read ", subject)),
                     "Run this as root.");
   }
   Command command;
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string daemon, FindDaemon());
-  command.argv = {daemon, "--inspect"};
+  command.argv = {daemon};
+  command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+  RunLimits limits;
+  limits.max_output_bytes = 64 << 20;
+  PLIMSOLL_ASSIGN_OR_RETURN(RunResult result, RunProgram(std::move(command), limits));
+  if (result.exit.success()) return std::move(result.out);
+  absl::string_view said = absl::StripAsciiWhitespace(result.err);
+  absl::ConsumePrefix(&said, "plimsolld: ");
+  if (result.exit.code == kExitUsage) return UsageError(absl::InvalidArgumentError(said));
+  return absl::InternalError(
+      said.empty() ? absl::StrCat(daemon, " ", arguments[0], ": ", result.exit.ToString()) : said);
+}
+
+// Asks plimsolld itself, which reads the directories without serving them. `dirs` null: the
+// directories of the machine's configuration.
+absl::StatusOr<node::InspectResponse> InspectStopped(const StandaloneDirs* dirs) {
+  std::vector<std::string> arguments = {"--inspect"};
   if (dirs != nullptr) {
     const std::vector<std::string> more = {"--standalone", "--state-dir", dirs->state, "--run-dir",
                                            dirs->run};
-    command.argv.insert(command.argv.end(), more.begin(), more.end());
+    arguments.insert(arguments.end(), more.begin(), more.end());
   }
-  RunLimits limits;
-  limits.max_output_bytes = 64 << 20;
-  PLIMSOLL_ASSIGN_OR_RETURN(const RunResult result, RunProgram(std::move(command), limits));
-  if (!result.exit.success()) {
-    absl::string_view said = absl::StripAsciiWhitespace(result.err);
-    absl::ConsumePrefix(&said, "plimsolld: ");
-    if (result.exit.code == kExitUsage) return UsageError(absl::InvalidArgumentError(said));
-    return absl::InternalError(
-        said.empty() ? absl::StrCat(daemon, " --inspect: ", result.exit.ToString()) : said);
-  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string json,
+                            AskProgram(arguments, "a daemon's state directory"));
   node::InspectResponse response;
-  if (!google::protobuf::util::JsonStringToMessage(result.out, &response).ok()) {
-    return absl::InternalError(absl::StrCat(daemon, " --inspect gave an unknown answer"));
+  if (!google::protobuf::util::JsonStringToMessage(json, &response).ok()) {
+    return absl::InternalError("plimsolld --inspect gave an unknown answer");
   }
   return response;
 }
@@ -156,6 +167,52 @@ absl::StatusOr<int> Doctor(const CommandContext& context) {
   return response.findings().empty() && response.troubles().empty() ? kExitOk : kExitDiffers;
 }
 
+// --- doctor --node
+
+std::string Member(const nlohmann::json& object, const char* name) {
+  const auto member = object.find(name);
+  return member != object.end() && member->is_string() ? member->get<std::string>() : "";
+}
+
+// `answer` is that of `plimsolld --check-node`.
+void PrintNode(const nlohmann::json& answer, bool is_ready) {
+  Table table({"CHECK", "LEVEL", "WHAT IS WRONG", "REMEDY"});
+  for (const nlohmann::json& problem : answer["problems"]) {
+    table.AddRow({Member(problem, "check"), Member(problem, "level"), Member(problem, "what"),
+                  Member(problem, "remedy")});
+  }
+  if (!table.empty()) Print(absl::StrCat(table.ToString(), "\n"));
+  std::vector<std::string> passed;
+  for (const nlohmann::json& name : answer["passed"]) {
+    if (name.is_string()) passed.push_back(name.get<std::string>());
+  }
+  Print(absl::StrCat(
+      is_ready ? "Nothing keeps this machine from being a Ready node.\n"
+               : "The errors keep this machine from being a Ready node, or from running pods.\n",
+      "In order: ", Printable(absl::StrJoin(passed, ", ")), ".\n"));
+}
+
+absl::StatusOr<int> DoctorOfNode(const CommandContext& context) {
+  if (!context.root.empty() || !context.address.empty()) {
+    return UsageError(absl::InvalidArgumentError(
+        "--node looks at this machine, with the configuration of its own plimsolld: it takes "
+        "neither --root nor --address"));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string text, AskProgram({"--check-node"}, "all of this machine"));
+  const nlohmann::json answer = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!answer.is_object() || !answer.contains("problems") || !answer.contains("passed") ||
+      !answer.contains("ready") || !answer["ready"].is_boolean()) {
+    return absl::InternalError("plimsolld --check-node gave an unknown answer");
+  }
+  const bool is_ready = answer["ready"].get<bool>();
+  if (context.for_programs()) {
+    PLIMSOLL_RETURN_IF_ERROR(PrintJson(std::move(text), context.format()));
+  } else {
+    PrintNode(answer, is_ready);
+  }
+  return is_ready ? kExitOk : kExitDiffers;
+}
+
 }  // namespace
 
 void AddDoctorCommand(CLI::App& app, CommandContext& context) {
@@ -167,8 +224,17 @@ void AddDoctorCommand(CLI::App& app, CommandContext& context) {
       "Asks the running daemon. Without one it reads the state directory itself, as root: that "
       "of the machine's configuration, or with --root the one there. The exit code is 0 without "
       "differences, 3 with differences, 2 if there is no state directory, and 1 if it can't be "
-      "read.");
-  context.Act(doctor, [&context] { return Doctor(context); });
+      "read.\n\n"
+      "With --node, shows what keeps this machine from being a Ready node under kubelet, with the "
+      "remedy of each, and changes nothing: swap, kernel modules, sysctls, control groups and "
+      "their driver, kubelet's configuration, network, host name, ports, clock, programs, disks. "
+      "Needs root and no daemon. The exit code is 0 without errors, whatever the warnings, and 3 "
+      "with errors.");
+  auto of_node = std::make_shared<bool>(false);
+  doctor->add_flag("--node", *of_node,
+                   "Show what keeps this machine from being a Ready node under kubelet");
+  context.Act(doctor,
+              [&context, of_node] { return *of_node ? DoctorOfNode(context) : Doctor(context); });
 }
 
 }  // namespace plimsoll::cli

@@ -26,6 +26,7 @@
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "daemon/cgroup_driver.h"
+#include "daemon/check_node.h"
 #include "daemon/classes.h"
 #include "daemon/daemon.h"
 #include "daemon/inspect_stopped.h"
@@ -182,6 +183,18 @@ absl::Status CheckSystemd(const Config& config) {
   return OpenCgroupDriver(host, config, /*standalone=*/false).status();
 }
 
+// A start reports the same as --check-config, but for what it finds out by itself.
+absl::Status CheckAgainstMachine(const Flags& flags, const Config& config,
+                                 std::vector<std::string>* warnings) {
+  absl::Status fits = AlsoTell(CheckClasses(config.classes, warnings), CheckCgroupDriver(config));
+  fits = AlsoTell(fits, CheckNri(config));
+  fits = AlsoTell(fits, CheckStreaming(flags, config.streaming));
+  if (!flags.check_config) return fits;
+  if (fits.ok()) fits = CheckSystemd(config);
+  fits = AlsoTell(fits, CheckOciRuntime(config));
+  return AlsoTell(fits, CheckNodeResources(config.node_resources));
+}
+
 // For `plimsoll doctor`, which parses the output. A missing directory is a wrong configuration.
 int PrintInspection(const Config& config) {
   const absl::StatusOr<::plimsoll::v1::InspectResponse> response = InspectStopped(config);
@@ -192,6 +205,33 @@ int PrintInspection(const Config& config) {
   }
   std::fprintf(stderr, "plimsolld: %s\n", std::string(response.status().message()).c_str());
   return absl::IsInvalidArgument(response.status()) ? 2 : 1;
+}
+
+// For `plimsoll doctor --node`, which parses the output.
+int PrintNodeCheck(const Config& config) {
+  const absl::StatusOr<std::vector<preflight::Problem>> problems =
+      CheckThisNode(config, PLIMSOLL_VERSION);
+  if (!problems.ok()) {
+    std::fprintf(stderr, "plimsolld: %s\n", std::string(problems.status().message()).c_str());
+    return 1;
+  }
+  std::puts(preflight::ToJson(*problems).c_str());
+  return 0;
+}
+
+// What --check-config adds to a valid configuration: it doesn't make it invalid.
+void TellNodeProblems(const Config& config) {
+  const absl::StatusOr<std::vector<preflight::Problem>> problems =
+      CheckThisNode(config, PLIMSOLL_VERSION);
+  if (!problems.ok()) {
+    std::fprintf(stderr, "plimsolld: node: %s\n", std::string(problems.status().message()).c_str());
+    return;
+  }
+  for (const preflight::Problem& problem : *problems) {
+    std::fprintf(stderr, "plimsolld: node: %s: %s. Remedy: %s\n",
+                 problem.is_error ? "error" : "warning", problem.what.c_str(),
+                 problem.remedy.c_str());
+  }
 }
 
 int Main(int argc, char** argv) {
@@ -214,18 +254,11 @@ int Main(int argc, char** argv) {
   if (const auto exit = ParseFlags(argc, argv, PLIMSOLL_BUILD, flags); exit.has_value()) {
     return Leave(*exit);
   }
-  if (!flags.check_config && !flags.inspect) BlockSignals();
+  if (!flags.check_config && !flags.inspect && !flags.check_node) BlockSignals();
   absl::StatusOr<Settings> settings = LoadSettings(flags);
   std::vector<std::string> warnings;
-  if (settings.ok() && !flags.inspect) {  // a start reports the same as --check-config
-    absl::Status fits = AlsoTell(CheckClasses(settings->config.classes, &warnings),
-                                 CheckCgroupDriver(settings->config));
-    fits = AlsoTell(fits, CheckNri(settings->config));
-    fits = AlsoTell(fits, CheckStreaming(flags, settings->config.streaming));
-    if (flags.check_config) {
-      if (fits.ok()) fits = CheckSystemd(settings->config);
-      fits = AlsoTell(fits, CheckNodeResources(settings->config.node_resources));
-    }
+  if (settings.ok() && !flags.inspect && !flags.check_node) {
+    const absl::Status fits = CheckAgainstMachine(flags, settings->config, &warnings);
     if (!fits.ok()) settings = Placed(flags, settings->config_path, fits);
   }
   if (!settings.ok()) {
@@ -237,9 +270,11 @@ int Main(int argc, char** argv) {
     for (const std::string& warning : warnings) {
       std::fprintf(stderr, "plimsolld: warning: %s\n", warning.c_str());
     }
+    if (!flags.standalone) TellNodeProblems(settings->config);
     std::puts("configuration is valid");
     return 0;
   }
+  if (flags.check_node) return PrintNodeCheck(settings->config);
   if (flags.inspect) return PrintInspection(settings->config);
   // Modes are chosen one by one, and some files are for containers' users, who match no owner here:
   // the root directory, the pod's picture. The starter's mask may be stricter.

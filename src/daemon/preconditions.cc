@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/subprocess.h"
+#include "runtime/oci/crun/crun.h"
 
 namespace plimsoll::daemon {
 namespace {
@@ -25,6 +26,11 @@ absl::Status CheckPrograms(const Config& config) {
   return absl::Status(found.code(), absl::StrCat(found.message(),
                                                  "; install it (Debian: apt-get install crun) or "
                                                  "set crun in the configuration"));
+}
+
+absl::Status CheckOciRuntime(const Config& config) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckPrograms(config));
+  return Annotate(runtime::CheckOciRuntime(config.crun), "crun");
 }
 
 absl::StatusOr<runtime::DescriptorLimit> RaiseDescriptorLimit() {

@@ -13,6 +13,10 @@ namespace plimsoll::daemon {
 // such a machine is left as it was.
 absl::Status CheckPrograms(const Config& config);
 
+// FAILED_PRECONDITION "crun: ..." if the OCI runtime doesn't run or is none, NOT_FOUND if it is
+// missing. Runs it; a start finds out by itself.
+absl::Status CheckOciRuntime(const Config& config);
+
 // Raises this process's descriptor limit to the maximum: each container costs some descriptors
 // (monitor, exec, streams). Returns the previous limit, which is for containers: programs that use
 // select(2), or that close every possible descriptor, can't bear a high one. FAILED_PRECONDITION:

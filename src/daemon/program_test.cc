@@ -1,11 +1,13 @@
 // plimsolld as a program: its output, its exit, its leftovers.
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <string>
@@ -193,6 +195,17 @@ TEST_F(ProgramTest, CheckConfigTellsAllThatTheMachineLacksWithItsPlace) {
   EXPECT_THAT(checked.err, HasSubstr(file + ":5:1: streaming.certificate and streaming.key:"));
 }
 
+TEST_F(ProgramTest, CheckConfigAsksTheOciRuntime) {
+  const std::string file = dir_.path() + "/config.yaml";
+  ASSERT_TRUE(dir_.root().ReplaceFile("config.yaml", "crun: /bin/echo\n").ok());
+  const RunResult checked = Run({PLIMSOLLD, "--config", file, "--check-config"});
+  EXPECT_EQ(checked.exit.code, 2);
+  EXPECT_THAT(checked.err, HasSubstr(file + ":1:1: crun: /bin/echo is no OCI runtime"));
+  ASSERT_TRUE(dir_.root().ReplaceFile("config.yaml", "crun: /bin/false\n").ok());
+  EXPECT_THAT(Run({PLIMSOLLD, "--config", file, "--check-config"}).err,
+              HasSubstr(file + ":1:1: crun: the OCI runtime doesn't run: /bin/false"));
+}
+
 TEST_F(ProgramTest, CheckConfigLooksIntoClassFiles) {
   const std::string file = dir_.path() + "/blockio.yaml";
   ASSERT_TRUE(dir_.root()
@@ -295,6 +308,50 @@ TEST_F(ProgramTest, AMissingProgramIsNamedAndNothingIsLeft) {
   EXPECT_FALSE(dir_.root().Exists("state"));
   EXPECT_FALSE(dir_.root().Exists("run"));
   EXPECT_THAT(Mounts(), IsEmpty());
+}
+
+// A package whose helper programs are of another version; the mounts stand for its directory.
+TEST_F(ProgramTest, AHalfInstalledPackageIsToldAndNothingIsLeft) {
+  ASSERT_TRUE(dir_.root().MakeDirs("bin", 0755).ok());
+  const auto bind = [this](const std::string& name) {
+    const std::string from = absl::StrCat(
+        std::string(PLIMSOLLD).substr(0, std::string(PLIMSOLLD).rfind('/')), "/", name);
+    const std::string to = absl::StrCat(dir_.path(), "/bin/", name);
+    ASSERT_TRUE(dir_.root().ReplaceFile("bin/" + name, "", 0755).ok());
+    ASSERT_EQ(mount(from.c_str(), to.c_str(), nullptr, MS_BIND, nullptr), 0) << strerror(errno);
+  };
+  for (const char* name : {"plimsolld", "plimsoll-monitor", "plimsoll-exec", "plimsoll-pause"}) {
+    bind(name);
+  }
+  std::vector<std::string> argv = Flags();
+  argv[0] = dir_.path() + "/bin/plimsolld";
+  const RunResult missing = Run(argv);
+  EXPECT_EQ(missing.exit.code, 1);
+  EXPECT_THAT(missing.err, AllOf(HasSubstr("plimsoll-launch is not there"),
+                                 HasSubstr("apt-get install --reinstall")));
+  ASSERT_TRUE(dir_.root()
+                  .ReplaceFile("bin/plimsoll-launch",
+                               "#!/bin/sh\necho plimsoll-launch version 0.0.1\n", 0755)
+                  .ok());
+  const RunResult older = Run(argv);
+  EXPECT_EQ(older.exit.code, 1);
+  EXPECT_THAT(older.err, HasSubstr("/bin/plimsoll-launch is of version 0.0.1, and plimsolld of"));
+  EXPECT_FALSE(dir_.root().Exists("state"));
+  argv.emplace_back("--check-config");
+  EXPECT_THAT(Run(argv).err, HasSubstr("plimsolld: node: error: " + dir_.path() +
+                                       "/bin/plimsoll-launch is of version 0.0.1"));
+}
+
+TEST_F(ProgramTest, TheNodeIsCheckedWithoutADaemon) {
+  ASSERT_TRUE(dir_.root().ReplaceFile("config.yaml", "network: {config_dir: /nonexistent}\n").ok());
+  const RunResult checked = Run(Flags({"--check-node"}));
+  EXPECT_EQ(checked.exit.code, 0) << checked.err;
+  EXPECT_THAT(checked.out, AllOf(HasSubstr("\"ready\": false"), HasSubstr("\"check\": \"Network\""),
+                                 HasSubstr("/nonexistent isn't there"), HasSubstr("\"remedy\": ")));
+  const RunResult config = Run(Flags({"--check-config"}));
+  EXPECT_EQ(config.exit.code, 0) << "the configuration is valid";
+  EXPECT_THAT(config.err, HasSubstr("plimsolld: node: error: pods have no network"));
+  EXPECT_FALSE(dir_.root().Exists("state"));
 }
 
 TEST_F(ProgramTest, ServesStopsAndLeavesTheMountToWorkloads) {

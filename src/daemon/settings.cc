@@ -31,6 +31,9 @@ void Define(CLI::App& app, const std::string& version, Flags& flags) {
   app.add_flag("--inspect", flags.inspect,
                "print, as JSON, the differences that a daemon's recovery would find here, change "
                "nothing, and exit");
+  app.add_flag("--check-node", flags.check_node,
+               "print, as JSON, what keeps this machine from being a Ready node under kubelet, "
+               "change nothing, and exit");
   app.add_option("--ready-fd", flags.ready_fd,
                  "write one byte to this descriptor once the socket is served")
       ->type_name("N")

@@ -17,6 +17,7 @@ struct Flags {
   std::optional<std::string> config;  // --config
   bool check_config = false;
   bool inspect = false;
+  bool check_node = false;
   bool standalone = false;
   int ready_fd = -1;
   std::vector<std::pair<std::string, std::string>> options;  // key of the file, value

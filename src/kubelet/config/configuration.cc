@@ -66,6 +66,10 @@ void Read(YamlReader& reader, YamlMapping& mapping, Configuration* configuration
     YamlMapping(reader, *swap, mapping.PathOf("memorySwap"))
         .String("swapBehavior", configuration->swap_behavior);
   }
+  mapping.Bool("failSwapOn", configuration->fail_swap_on);
+  mapping.OptionalBool("failCgroupV1", configuration->fail_cgroup_v1);
+  mapping.String("cgroupDriver", configuration->cgroup_driver);
+  mapping.Bool("protectKernelDefaults", configuration->protect_kernel_defaults);
   ReadReservedMemory(reader, mapping, configuration);
 }
 

@@ -1,5 +1,5 @@
 // A KubeletConfiguration (kubelet.config.k8s.io/v1beta1), as far as it decides which CPUs and how
-// much memory kubelet gives to pods.
+// much memory kubelet gives to pods, and on which machines it starts.
 #ifndef PLIMSOLL_KUBELET_CONFIG_CONFIGURATION_H_
 #define PLIMSOLL_KUBELET_CONFIG_CONFIGURATION_H_
 
@@ -34,6 +34,10 @@ struct Configuration {
   bool merge_default_eviction_settings = false;
   std::vector<ReservedMemory> reserved_memory;
   std::string swap_behavior;  // memorySwap.swapBehavior
+  bool fail_swap_on = true;
+  std::optional<bool> fail_cgroup_v1;  // the default depends on kubelet's version
+  std::string cgroup_driver = "cgroupfs";
+  bool protect_kernel_defaults = false;
 };
 
 // Lays a document over `configuration` as kubelet lays its drop-ins over its file: scalars replace,

@@ -63,13 +63,37 @@ absl::StatusOr<std::optional<std::string>> ReadVersion(const std::string& progra
   std::string version = VersionIn(said->out);
   if (version.empty()) {
     return absl::FailedPreconditionError(
-        absl::StrCat(program, " is no OCI runtime: its --version says \"", said->out,
+        absl::StrCat(program, " is no OCI runtime: its --version says \"",
+                     said->out.substr(0, said->out.find('\n')),
                      "\" instead of \"NAME version VERSION\", as crun and runc do"));
   }
   return version;
 }
 
+// Path of the program at `path`; empty: of crun in PATH.
+absl::StatusOr<std::string> FindOciRuntime(const std::string& path) {
+  std::string program = path;
+  if (program.empty()) {
+    absl::StatusOr<std::string> found = FindProgram("crun");
+    if (!found.ok()) {
+      return absl::NotFoundError(absl::StrCat(
+          "the OCI runtime is missing: ", found.status().message(), "; install the package crun"));
+    }
+    program = *found;
+  }
+  if (access(program.c_str(), X_OK) != 0) {
+    return absl::NotFoundError(absl::StrCat("the OCI runtime ", program, " can't be run: ",
+                                            strerror(errno), "; install the package crun"));
+  }
+  return program;
+}
+
 }  // namespace
+
+absl::Status CheckOciRuntime(const std::string& path, absl::Duration patience) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string program, FindOciRuntime(path));
+  return ReadVersion(program, patience).status();
+}
 
 std::string VersionIn(absl::string_view text) {
   const std::vector<absl::string_view> words =
@@ -94,19 +118,7 @@ absl::StatusOr<RunResult> AskProgram(const std::string& program, const std::stri
 
 absl::StatusOr<std::unique_ptr<Crun>> Crun::Load(const std::string& path, FsRoot state,
                                                  absl::Duration patience) {
-  std::string program = path;
-  if (program.empty()) {
-    absl::StatusOr<std::string> found = FindProgram("crun");
-    if (!found.ok()) {
-      return absl::NotFoundError(absl::StrCat(
-          "the OCI runtime is missing: ", found.status().message(), "; install the package crun"));
-    }
-    program = *found;
-  }
-  if (access(program.c_str(), X_OK) != 0) {
-    return absl::NotFoundError(absl::StrCat("the OCI runtime ", program, " can't be run: ",
-                                            strerror(errno), "; install the package crun"));
-  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string program, FindOciRuntime(path));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<std::string> version,
                             ReadVersion(program, patience));
   PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd copy, SealedCopy(program, kCrunMemfdName));

@@ -32,6 +32,10 @@ bool IsCrun(absl::string_view version);
 absl::StatusOr<RunResult> AskProgram(const std::string& program, const std::string& argument,
                                      absl::Duration patience = absl::Seconds(3));
 
+// FAILED_PRECONDITION if the program doesn't run or is no OCI runtime by its --version, NOT_FOUND
+// if there is none at `path` (empty: from PATH). OK if it doesn't answer within `patience`.
+absl::Status CheckOciRuntime(const std::string& path, absl::Duration patience = absl::Seconds(10));
+
 // The contents of crun's status file.
 struct CrunStatus {
   pid_t pid = 0;

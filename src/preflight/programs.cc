@@ -1,0 +1,97 @@
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "preflight/report.h"
+
+namespace plimsoll::preflight {
+namespace {
+
+constexpr char kUnit[] = "plimsolld.service";
+
+// What pods rely on.
+struct UnitNeed {
+  const char* property;
+  const char* value;
+  const char* why;
+};
+constexpr UnitNeed kUnitNeeds[] = {
+    {"KillMode", "process", "a stop or restart of plimsolld ends containers' monitors"},
+    {"Delegate", "yes", "systemd may take control groups away from pods"},
+    {"RuntimeDirectory", "", "systemd removes the namespaces of pods when plimsolld stops"},
+};
+
+struct Tool {
+  const char* name;
+  const char* package;  // Debian's
+  bool is_needed;
+  const char* why;
+};
+constexpr Tool kTools[] = {
+    {"skopeo", "skopeo", true, "no image can be pulled"},
+    {"iptables", "iptables", true, "kubeadm refuses the node, and kube-proxy can't run"},
+    {"ip", "iproute2", true, "kubeadm refuses the node"},
+    {"mount", "mount", true, "kubelet mounts no volumes"},
+    {"nsenter", "util-linux", true, "kubeadm refuses the node"},
+    {"conntrack", "conntrack", false, "kubeadm before 1.32 refuses the node"},
+};
+
+}  // namespace
+
+void CheckPackage(const Subject& subject, Report report) {
+  if (subject.input.package.ok()) return;
+  report.Error(subject.input.package.message(), "install Plimsoll again, as a whole");
+}
+
+void CheckTools(const Subject& subject, Report report) {
+  for (const Tool& tool : kTools) {
+    if (subject.input.machine.find_program(tool.name).ok()) continue;
+    const std::string what = absl::StrCat("there is no program ", tool.name, ": ", tool.why);
+    const std::string remedy = absl::StrCat("apt-get install ", tool.package);
+    if (tool.is_needed) {
+      report.Error(what, remedy);
+    } else {
+      report.Warning(what, remedy);
+    }
+  }
+}
+
+void CheckInit(const Subject& subject, Report report) {
+  const std::string init = Content(subject.input.host, "proc/1/comm");
+  if (init.empty() || init == "systemd") return;
+  report.Warning(
+      absl::StrCat("process 1 is ", init,
+                   ", not systemd: nothing starts plimsolld and kubelet, or starts them again"),
+      "have a supervisor of your own start them; plimsolld needs none");
+}
+
+// A unit of an older version, or one changed by hand, may end pods with the daemon.
+void CheckUnit(const Subject& subject, Report report) {
+  if (Content(subject.input.host, "proc/1/comm") != "systemd") return;
+  const auto properties = subject.input.machine.unit(kUnit);
+  if (!properties.ok()) return;  // systemd doesn't answer: nothing is known
+  const auto value = [&properties](const char* name) {
+    const auto found = properties->find(name);
+    return found == properties->end() ? std::string() : found->second;
+  };
+  if (value("LoadState") == "not-found") {
+    return report.Warning(absl::StrCat("systemd has no unit ", kUnit, ": nothing starts plimsolld"),
+                          "install the package plimsoll, or start plimsolld otherwise");
+  }
+  if (value("NeedDaemonReload") == "yes") {
+    report.Warning(absl::StrCat("systemd runs an older version of ", kUnit, " than is on the disk"),
+                   "systemctl daemon-reload");
+  }
+  const std::string remedy =
+      absl::StrCat("systemctl cat ", kUnit,
+                   " shows the files; remove those below /etc/systemd, or "
+                   "install the package plimsoll again, then systemctl daemon-reload");
+  for (const UnitNeed& need : kUnitNeeds) {
+    if (value(need.property) == need.value) continue;
+    report.Error(
+        absl::StrCat(kUnit, " is of another version: ", need.property, " is \"",
+                     value(need.property), "\" instead of \"", need.value, "\", so ", need.why),
+        remedy);
+  }
+}
+
+}  // namespace plimsoll::preflight
