@@ -266,6 +266,7 @@ TEST_F(CliServiceTest, CompletionKnowsTheNamesOfWhatIsThere) {
   EXPECT_THAT(Output({"__complete", "images"}), HasSubstr("library/busybox:latest\n"));
   ASSERT_TRUE(StopContainer(started, 0).ok());
   EXPECT_EQ(Output({"__complete", "running"}), "");
+  EXPECT_EQ(Output({"__complete", "classes"}), "") << "the kind is known";
 }
 
 }  // namespace

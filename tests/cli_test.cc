@@ -184,7 +184,7 @@ TEST_F(CliTest, PruneRemovesWhatEndedAndNothingElse) {
   EXPECT_EQ(unasked.exit.code, 2) << "can't be confirmed";
   EXPECT_THAT(unasked.err, AllOf(HasSubstr("default/ended"), HasSubstr("--yes"),
                                  Not(HasSubstr("default/lasting"))));
-  EXPECT_THAT(unasked.err, HasSubstr("KIND   ID            SIZE"));
+  EXPECT_THAT(unasked.err, HasSubstr("KIND  ID            SIZE  NAME"));
   EXPECT_THAT(Plimsoll({"pods"}).out, HasSubstr("ended"));
   const RunResult pruned = Plimsoll({"prune", "--yes"});
   EXPECT_EQ(pruned.exit.code, 0) << pruned.err;

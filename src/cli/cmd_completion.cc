@@ -102,7 +102,8 @@ void AddCompletionCommand(CLI::App& app, CommandContext& context) {
   CLI::App* complete = app.add_subcommand("__complete", "Names for completion")->group("");
   auto kinds = std::make_shared<std::vector<std::string>>();
   complete->add_option("kind", *kinds)
-      ->check(CLI::IsMember({"pods", "containers", "images", "places", "agent-pods", "plugins"}));
+      ->check(CLI::IsMember({"pods", "containers", "running", "images", "classes", "places",
+                             "agent-pods", "plugins"}));
   context.Act(complete, [&context, kinds] { return Complete(context, *kinds); });
 
   CLI::App* man = app.add_subcommand("__man", "The man page")->group("");
