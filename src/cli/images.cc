@@ -125,14 +125,17 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(pod::Client& client,
     request.mutable_auth()->set_server_address(pod::RegistryOf(reference));
   }
   ProgressBar bar(absl::StrCat("pulling ", reference));
-  auto done =
-      client.own().PullImage(request, [&bar](const node::ImageProgress::Progress& progress) {
-        bar.Update(progress.step(), progress.done_bytes(), progress.total_bytes());
-      });
+  auto done = client.own().PullImage(request, [&](const node::ImageProgress::Progress& progress) {
+    // A short name's registry is news, the name as it was given isn't.
+    absl::string_view step = progress.step();
+    absl::ConsumeSuffix(&step, absl::StrCat(" ", reference));
+    bar.Update(step, progress.done_bytes(), progress.total_bytes());
+  });
   if (done.ok()) return done;
   const absl::Status failed = AnnotateOnce(done.status(), "pull", reference);
   // The daemon's message has the remedy: the registry answers.
-  for (const char* remedy : {"it speaks plain HTTP", "under registries.insecure"}) {
+  for (const char* remedy :
+       {"it speaks plain HTTP", "under registries.insecure", "plimsolld is stopping"}) {
     if (absl::StrContains(failed.message(), remedy)) return WithHint(failed, "");
   }
   if (MayBeImageId(reference)) {
