@@ -80,7 +80,7 @@ cat >"$root/build/run" <<END
 set -e
 cd /build/$name
 export SOURCE_DATE_EPOCH=$epoch DEB_BUILD_OPTIONS=parallel=${JOBS:-$(nproc)} LC_ALL=C.UTF-8 TZ=UTC HOME=/nonexistent
-${BUILD:+export PLIMSOLL_BUILD_DIRECTORY=$BUILD DEB_BUILD_OPTIONS=noautodbgsym}
+${BUILD:+export PLIMSOLL_BUILD_DIRECTORY=$BUILD DEB_BUILD_OPTIONS=noautodbgsym DPKG_DEB_COMPRESSOR_TYPE=none}
 $([ -n "${CCACHE:-}" ] && echo "export CCACHE_DIR=/ccache" || echo "export CCACHE_DISABLE=1")
 dpkg-buildpackage --no-sign --build=binary
 cd ..
