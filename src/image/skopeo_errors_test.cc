@@ -42,13 +42,12 @@ TEST(TranslateSkopeoError, CodesByTheRegistrysAnswer) {
   EXPECT_EQ(code("loading registries configuration \\\"f\\\": toml: line 1"),
             absl::StatusCode::kFailedPrecondition);
   // skopeo 1.18 and 1.22 of a blob, where 1.9 writes "status code 404".
-  for (const auto& [status, expected] :
-       {std::pair(401, absl::StatusCode::kPermissionDenied),
-        {403, absl::StatusCode::kPermissionDenied},
-        {404, absl::StatusCode::kNotFound},
-        {418, absl::StatusCode::kUnavailable},
-        {429, absl::StatusCode::kUnavailable},
-        {503, absl::StatusCode::kUnavailable}}) {
+  for (const auto& [status, expected] : {std::pair(401, absl::StatusCode::kPermissionDenied),
+                                         {403, absl::StatusCode::kPermissionDenied},
+                                         {404, absl::StatusCode::kNotFound},
+                                         {418, absl::StatusCode::kUnavailable},
+                                         {429, absl::StatusCode::kUnavailable},
+                                         {503, absl::StatusCode::kUnavailable}}) {
     EXPECT_EQ(code(absl::StrCat("fetching blob: StatusCode: ", status, ", \"\"")), expected)
         << status;
     EXPECT_EQ(code(absl::StrCat("fetching blob: unexpected http status code ", status)), expected)

@@ -9,6 +9,7 @@
 #include "base/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/oci/crun/crun.h"
 #include "runtime/oci/machine.h"
 #include "runtime/oci/machine_for_test.h"
 
