@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "harness/cgroup_layout.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "linux/capabilities.h"
@@ -58,18 +59,13 @@ class DescriptorLimitTest : public NodeTest {
   struct rlimit before_ = {};
 };
 
-// The shares that a group reads back: cgroup v2 holds a weight, and returns its least shares.
-uint64_t SharesHeld(uint64_t asked) {
-  if (Cgroups().layout() != linux::CgroupLayout::kV2) return asked;
-  return linux::CpuWeightToShares(linux::CpuSharesToWeight(asked));
-}
-
 TEST_F(LimitsTest, TheKernelHoldsWhatWasAskedFor) {
   const std::string pod = RunPod();
   const std::string id = Start(pod, Limited("sleep 1000"));
   const auto held = Cgroups().Read(CgroupOf(pod, id));
   ASSERT_TRUE(held.ok()) << held.status();
-  EXPECT_EQ(held->cpu_shares, SharesHeld(512));
+  ASSERT_TRUE(held->cpu_shares.has_value());
+  EXPECT_TRUE(HoldsShares(*held->cpu_shares, 512)) << *held->cpu_shares;
   EXPECT_EQ(held->cpu_quota_us, 50000);
   EXPECT_EQ(held->cpu_period_us, 100000u);
   EXPECT_EQ(held->memory_limit_bytes, 64 * kMiB);

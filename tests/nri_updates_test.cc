@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "classes_fixture.h"
 #include "gmock/gmock.h"
+#include "harness/cgroup_layout.h"
 #include "harness/kernel.h"
 #include "harness/nri.h"
 
@@ -21,9 +22,8 @@ class NriUpdatesTest : public NriTest {
   int64_t SharesOf(const std::string& pod, const std::string& container) {
     return static_cast<int64_t>(Cgroups().Read(CgroupOf(pod, container))->cpu_shares.value_or(0));
   }
-  // Shares as the kernel keeps them: a weight stands for several (cgroup v2).
-  static bool Near(int64_t shares, int64_t expected) {
-    return shares > expected * 8 / 10 && shares <= expected;
+  static bool Holds(int64_t shares, uint64_t asked) {
+    return HoldsShares(static_cast<uint64_t>(shares), asked);
   }
 };
 
@@ -38,7 +38,7 @@ TEST_F(NriUpdatesTest, AnAnswerToACreationUpdatesAnotherContainer) {
   });
   Join(plugin);
   Start(pod, Shell("sleep 1000"));
-  EXPECT_TRUE(Near(SharesOf(pod, other), 512)) << SharesOf(pod, other);
+  EXPECT_TRUE(Holds(SharesOf(pod, other), 512)) << SharesOf(pod, other);
 }
 
 TEST_F(NriUpdatesTest, AnAnswerToAnUpdateChangesItAndOthers) {
@@ -55,8 +55,8 @@ TEST_F(NriUpdatesTest, AnAnswerToAnUpdateChangesItAndOthers) {
   });
   Join(plugin);
   ASSERT_TRUE(UpdateShares(updated, 2000).ok());
-  EXPECT_TRUE(Near(SharesOf(pod, updated), 700)) << SharesOf(pod, updated);
-  EXPECT_TRUE(Near(SharesOf(pod, other), 300)) << SharesOf(pod, other);
+  EXPECT_TRUE(Holds(SharesOf(pod, updated), 700)) << SharesOf(pod, updated);
+  EXPECT_TRUE(Holds(SharesOf(pod, other), 300)) << SharesOf(pod, other);
 }
 
 TEST_F(NriUpdatesTest, AnAnswerToAStopUpdatesOthers) {
@@ -71,7 +71,7 @@ TEST_F(NriUpdatesTest, AnAnswerToAStopUpdatesOthers) {
   });
   Join(plugin);
   ASSERT_TRUE(StopContainer(stopped, 0).ok());
-  EXPECT_TRUE(Eventually([&] { return Near(SharesOf(pod, other), 900); })) << SharesOf(pod, other);
+  EXPECT_TRUE(Eventually([&] { return Holds(SharesOf(pod, other), 900); })) << SharesOf(pod, other);
 }
 
 // A deadlock in other runtimes: the runtime waits for the hook, the hook for the update.
@@ -90,7 +90,7 @@ TEST_F(NriUpdatesTest, APluginUpdatesContainersWithinAHook) {
   const std::string container = Start(pod, Shell("sleep 1000"));
   EXPECT_FALSE(container.empty());
   EXPECT_EQ(failed, 0);
-  EXPECT_TRUE(Near(SharesOf(pod, other), 512)) << SharesOf(pod, other);
+  EXPECT_TRUE(Holds(SharesOf(pod, other), 512)) << SharesOf(pod, other);
 }
 
 // Within the hook of its own creation, a container isn't there yet: the update is kept.
@@ -105,7 +105,7 @@ TEST_F(NriUpdatesTest, AnUpdateOfTheContainerInTheMakingIsMadeOnceItIsThere) {
   });
   Join(plugin);
   const std::string container = Start(pod, Shell("sleep 1000"));
-  EXPECT_TRUE(Eventually([&] { return Near(SharesOf(pod, container), 512); }))
+  EXPECT_TRUE(Eventually([&] { return Holds(SharesOf(pod, container), 512); }))
       << SharesOf(pod, container);
 }
 
@@ -121,7 +121,7 @@ TEST_F(NriUpdatesTest, AnUpdateAtAnyTimeIsMadeOrNamedAsFailed) {
   std::vector<std::string> failed;
   for (const napi::ContainerUpdate& each : *answer) failed.push_back(each.container_id());
   EXPECT_THAT(failed, ::testing::UnorderedElementsAre("0123456789abcdef", container));
-  EXPECT_TRUE(Near(SharesOf(pod, container), 512)) << SharesOf(pod, container);
+  EXPECT_TRUE(Holds(SharesOf(pod, container), 512)) << SharesOf(pod, container);
   // No other plugin is asked about it, and this one neither.
   EXPECT_EQ(plugin.Count("UpdateContainer"), 0);
 }

@@ -9,9 +9,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/text.h"
-#include "linux/cgroup/cgroup.h"
 #include "resources/cpu_set.h"
 #include "resources/requirements.h"
+#include "resources/shares.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -31,10 +31,10 @@ std::string Bytes(int64_t bytes) {
 }
 
 // cgroup v2 holds a weight. Shares that come back from it are rounded.
-bool SameShares(int64_t a, int64_t b) {
-  return a == b || (a > 0 && b > 0 &&
-                    linux::CpuSharesToWeight(static_cast<uint64_t>(a)) ==
-                        linux::CpuSharesToWeight(static_cast<uint64_t>(b)));
+bool SameShares(int64_t asked, int64_t held) {
+  return asked == held ||
+         (asked > 0 && held > 0 &&
+          resources::MayBeReported(static_cast<uint64_t>(held), static_cast<uint64_t>(asked)));
 }
 
 bool SameCpus(const std::string& a, const std::string& b) {

@@ -1,4 +1,4 @@
-// CPU shares on cgroup v2, where one cpu.weight stands for many of them.
+// CPU shares as a runtime reports them on cgroup v2, where one cpu.weight stands for many of them.
 #ifndef PLIMSOLL_RESOURCES_SHARES_H_
 #define PLIMSOLL_RESOURCES_SHARES_H_
 
@@ -6,8 +6,10 @@
 
 namespace plimsoll::resources {
 
-// cgroup v2 can't tell these shares apart.
-bool AreOneWeight(uint64_t shares, uint64_t other);
+// Whether a runtime that holds `asked` shares may report `reported`: the same number, or the one
+// that it converts back from the weight. Weight and report may go by either formula
+// (linux/cgroup/cpu_weight.h), and some runtimes round down on the way back.
+bool MayBeReported(uint64_t reported, uint64_t asked);
 
 }  // namespace plimsoll::resources
 

@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "base/status.h"
 #include "runtime/class_files.h"
+#include "runtime/group_settings.h"
 #include "runtime/oci/fit.h"
 #include "runtime/pod_group_settings.h"
 #include "runtime/spec/json.h"
@@ -17,6 +18,7 @@
 namespace plimsoll::runtime {
 namespace {
 
+constexpr char kCpuWeight[] = "cpu.weight";
 constexpr absl::Duration kReleasesTake = absl::Seconds(5);  // at most
 
 std::map<std::string, qos::EffectiveClass> AsRecorded(const qos::HeldClasses& held) {
@@ -112,6 +114,10 @@ qos::Target ClassAssignments::TargetOf(const ContainerRecord& record) const {
       now.resources = FitSettings(now.resources, present.options_.runtime->machine(), &told);
       now.oom_score_adj =
           FitOomScoreAdj(now.oom_score_adj, present.options_.runtime->machine(), &told);
+      if (file == kCpuWeight) {
+        now.resources = WithWeight(*present.options_.cgroups, *present.options_.runtime, id,
+                                   std::move(now.resources));
+      }
       value = AskedValue(now.resources, now.oom_score_adj, file);
     });
     return value;
@@ -139,7 +145,11 @@ qos::Target ClassAssignments::TargetOf(const SandboxRecord& record) const {
     presence->With([&](const ClassAssignments& present) {
       const auto sandbox = present.objects_->FindSandbox(id);
       if (!sandbox.ok()) return;  // while it is being made or recovered
-      value = AskedValue(PodGroupSettings((*sandbox)->Snapshot().spec), 0, file);
+      linux::CgroupSettings now = PodGroupSettings((*sandbox)->Snapshot().spec);
+      if (file == kCpuWeight) {
+        now = WithWeight(*present.options_.cgroups, *present.options_.runtime, "", std::move(now));
+      }
+      value = AskedValue(now, 0, file);
     });
     return value;
   };

@@ -286,6 +286,7 @@ absl::Status ContainerCreation::Make(Creation* creation) const {
   if (creation->request.program.empty()) {
     given = FitSettings(creation->given.resources, parts_.options.runtime->machine(), &told);
     linux::Settle(parts_.options.cgroups->layout(), &given);
+    given = WithWeight(*parts_.options.cgroups, *parts_.options.runtime, "", std::move(given));
   }
   PLIMSOLL_RETURN_IF_ERROR(
       Annotate(parts_.options.cgroups->Register(record.cgroup_path, record.init.pid, given),

@@ -101,6 +101,7 @@ absl::Status ContainerUpdates::Apply(Container& container, const ContainerRecord
   const std::vector<std::string> owned = ClassFilesOf(options_.classes, record.id);
   linux::CgroupSettings writable = update.cgroup;
   LeaveOut(owned, &writable);
+  writable = WithWeight(*options_.cgroups, *options_.runtime, record.id, std::move(writable));
   const bool writes_adj =
       update.oom_score_adj.has_value() && !absl::c_linear_search(owned, "oom_score_adj");
   absl::StatusOr<linux::CgroupSettings> before = options_.cgroups->Read(record.cgroup_path);
@@ -153,6 +154,7 @@ absl::Status ContainerUpdates::Finish(const ContainerRecord& record) const {
   const int adj = FitOomScoreAdj(record.spec.oom_score_adj, options_.runtime->machine(), &told);
   absl::Status done;
   if (!mark->empty()) done = WriteShrinkLimit(*options_.cgroups, record.cgroup_path, *mark);
+  asked = WithWeight(*options_.cgroups, *options_.runtime, record.id, std::move(asked));
   if (done.ok()) done = options_.cgroups->Apply(record.cgroup_path, asked);
   if (done.ok() && !absl::c_linear_search(owned, "oom_score_adj")) {
     done = linux::WriteOomScoreAdj(options_.host, record.init, adj);

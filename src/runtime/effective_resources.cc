@@ -13,14 +13,11 @@
 namespace plimsoll::runtime {
 namespace {
 
-// cgroup v2 holds a weight, which stands for some 26 numbers of shares; reading gives the least of
-// them. If the weight is that of the shares asked for, keeps those shares.
-void KeepAskedShares(linux::CgroupLayout layout, const linux::CgroupSettings& asked,
-                     linux::CgroupSettings* read) {
-  if (layout != linux::CgroupLayout::kV2 || !asked.cpu_shares || !read->cpu_shares) return;
-  if (linux::CpuSharesToWeight(*asked.cpu_shares) == linux::CpuSharesToWeight(*read->cpu_shares)) {
-    read->cpu_shares = asked.cpu_shares;
-  }
+// cgroup v2 holds a weight, which stands for several numbers of shares. `id`: see ReportedShares.
+void ReportShares(const EngineOptions& options, absl::string_view id,
+                  const linux::CgroupSettings& asked, linux::CgroupSettings* read) {
+  if (options.cgroups->layout() != linux::CgroupLayout::kV2 || !read->cpu_shares) return;
+  read->cpu_shares = ReportedShares(*options.runtime, id, asked.cpu_shares, *read->cpu_shares);
 }
 
 // The resource members of a container's record. A list of statuses reads them for every container,
@@ -66,7 +63,7 @@ absl::StatusOr<EffectiveResources> ReadEffective(const EngineOptions& options,
     effective.cgroup = *std::move(now);
     effective.live = true;
   }
-  KeepAskedShares(options.cgroups->layout(), recorded.asked, &effective.cgroup);
+  ReportShares(options, container.id, recorded.asked, &effective.cgroup);
   return effective;
 }
 
@@ -82,7 +79,7 @@ absl::StatusOr<EffectiveResources> ReadEffective(const EngineOptions& options,
   PLIMSOLL_RETURN_IF_ERROR(now.status());
   effective.cgroup = *std::move(now);
   effective.live = true;
-  KeepAskedShares(options.cgroups->layout(), asked, &effective.cgroup);
+  ReportShares(options, "", asked, &effective.cgroup);
   return effective;
 }
 

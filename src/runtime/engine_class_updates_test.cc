@@ -278,11 +278,12 @@ TEST_F(EngineClassesTest, AReloadAsksForWhatIsAskedNow) {
   };
   for (const bool restarted : {false, true}) {
     if (restarted) Restart();
+    if (restarted) runtime_.weight = linux::CpuWeightFormula::kQuadratic;
     for (const uint64_t shares : {1024, 4096}) {
       ResourceUpdate update;
       update.cgroup.cpu_shares = shares;
       ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
-      EXPECT_EQ(underlying(), absl::StrCat(linux::CpuSharesToWeight(shares)));
+      EXPECT_EQ(underlying(), absl::StrCat(linux::CpuSharesToWeight(shares, runtime_.weight)));
     }
   }
   // Without an engine the answer is the first recorded one.
@@ -301,11 +302,12 @@ TEST_F(EngineClassesTest, AReloadAsksForWhatIsAskedOfAPodNow) {
   };
   for (const bool restarted : {false, true}) {
     if (restarted) Restart();
+    if (restarted) runtime_.weight = linux::CpuWeightFormula::kQuadratic;
     for (const uint64_t shares : {1024, 4096}) {
       SandboxUpdate update;
       update.resources.cpu_shares = shares;
       ASSERT_TRUE(engine_->UpdateSandboxResources(pod, update).ok());
-      EXPECT_EQ(underlying(), absl::StrCat(linux::CpuSharesToWeight(shares)));
+      EXPECT_EQ(underlying(), absl::StrCat(linux::CpuSharesToWeight(shares, runtime_.weight)));
     }
   }
   // Without an engine the answer is the first recorded one.

@@ -79,8 +79,15 @@ class FakeRuntime : public ContainerRuntime {
 
   const Machine* machine() const override { return known.has_value() ? &*known : nullptr; }
 
+  linux::CpuWeightFormula WeightFormula(absl::string_view id) const override {
+    const auto of_container = weights.find(std::string(id));
+    return of_container == weights.end() ? weight : of_container->second;
+  }
+
   Faults faults;
   std::optional<Machine> known;
+  linux::CpuWeightFormula weight = linux::CpuWeightFormula::kLinear;
+  std::map<std::string, linux::CpuWeightFormula> weights;  // by container, if it isn't `weight`
   absl::Status user_namespaces;
   std::optional<linux::SelinuxLabels> selinux;
   std::function<void()> on_read_exit;  // before anything is read

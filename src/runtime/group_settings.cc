@@ -18,6 +18,22 @@ std::map<std::string, std::string> ReadRawFiles(const linux::CgroupManager& cgro
   return texts;
 }
 
+linux::CgroupSettings WithWeight(const linux::CgroupManager& cgroups,
+                                 const ContainerRuntime& runtime, absl::string_view id,
+                                 linux::CgroupSettings settings) {
+  if (cgroups.layout() == linux::CgroupLayout::kV2 && settings.cpu_shares.has_value()) {
+    settings.cpu_shares = linux::SharesToApply(*settings.cpu_shares, runtime.WeightFormula(id));
+  }
+  return settings;
+}
+
+uint64_t ReportedShares(const ContainerRuntime& runtime, absl::string_view id,
+                        std::optional<uint64_t> asked, uint64_t read) {
+  const uint64_t weight = linux::CpuSharesToWeight(read);
+  if (asked.has_value() && linux::IsCpuWeightOf(weight, *asked)) return *asked;
+  return linux::CpuWeightToShares(weight, runtime.WeightFormula(id));
+}
+
 absl::StatusOr<linux::CgroupSettings> ReadGroup(const linux::CgroupManager& cgroups,
                                                 const std::string& group,
                                                 const linux::CgroupSettings& asked) {

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "linux/cgroup/tree.h"
 #include "runtime/group_paths.h"
+#include "runtime/group_settings.h"
 #include "runtime/oci/fit.h"
 #include "runtime/pod_group_settings.h"
 
@@ -94,6 +95,7 @@ absl::Status PodGroups::Limit(const SandboxRecord& record) const {
   for (const std::string& warning : lost) {
     options_.events->Add(EventType::kWarning, record.id, "", warning);
   }
+  given = WithWeight(*options_.cgroups, *options_.runtime, "", std::move(given));
   return options_.cgroups->Apply(record.cgroup_path, given);
 }
 

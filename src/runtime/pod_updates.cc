@@ -13,6 +13,7 @@
 #include "resources/cpu_set.h"
 #include "runtime/class_files.h"
 #include "runtime/group_paths.h"
+#include "runtime/group_settings.h"
 #include "runtime/memory_shrink.h"
 #include "runtime/oci/fit.h"
 #include "runtime/picture_parts.h"
@@ -88,6 +89,7 @@ absl::Status PodUpdates::Apply(const SandboxRecord& record,
   std::vector<std::string> lost;
   writable = FitSettings(writable, options_.runtime->machine(), &lost);
   confinement_->PutPodIntoShare(&writable);
+  writable = WithWeight(*options_.cgroups, *options_.runtime, "", std::move(writable));
   PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->Apply(record.cgroup_path, writable));
   for (const std::string& warning : lost) {
     options_.events->Add(EventType::kWarning, record.id, "", warning);

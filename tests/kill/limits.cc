@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/cgroup_layout.h"
 #include "harness/kernel.h"
 #include "kill/actor.h"
 #include "runtime/spec/json.h"
@@ -90,9 +91,7 @@ bool Holds(const linux::CgroupSettings& held, const linux::CgroupSettings& asked
   linux::CgroupSettings both = held;
   linux::MergeInto(asked, &both);
   if (!IsV2()) both.unified = held.unified;  // raw files are written on v2 only
-  // One weight stands for many shares.
-  if (IsV2() && both.cpu_shares && held.cpu_shares &&
-      linux::CpuSharesToWeight(*both.cpu_shares) == linux::CpuSharesToWeight(*held.cpu_shares)) {
+  if (both.cpu_shares && held.cpu_shares && HoldsShares(*held.cpu_shares, *both.cpu_shares)) {
     both.cpu_shares = held.cpu_shares;
   }
   return both == held;

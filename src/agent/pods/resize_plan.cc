@@ -63,7 +63,22 @@ bool DiffersIn(const std::string& resource, const Requirements& one, const Requi
 // The shares that the runtime reports are those that it would report of `wants`.
 bool HoldsShares(int64_t reported, uint64_t wants, bool keeps_shares) {
   const auto has = static_cast<uint64_t>(reported);
-  return keeps_shares ? has == wants : resources::AreOneWeight(wants, has);
+  return keeps_shares ? has == wants : resources::MayBeReported(has, wants);
+}
+
+uint64_t SharesOf(const pod::Manifest& pod, size_t index) {
+  const auto settings = resources::ToCgroupSettings(pod::LinuxRequirementsOf(pod, index));
+  return settings.ok() ? settings->cpu_shares.value_or(0) : 0;
+}
+
+// The report suits the amounts of before the resize as well as the new ones, so that it doesn't say
+// which the container has: least shares may be a weight that both have by one formula alone.
+bool IsAmbiguous(int64_t reported, const ResizeView& view, size_t index) {
+  const auto has = static_cast<uint64_t>(reported);
+  const uint64_t had = SharesOf(view.before, index);
+  const uint64_t wants = SharesOf(view.after, index);
+  return has > 0 && has != wants && had != wants && resources::MayBeReported(has, had) &&
+         resources::MayBeReported(has, wants);
 }
 
 struct Lacks {
@@ -131,9 +146,12 @@ std::vector<LackingRun> LackingRuns(const ResizeView& view) {
     const pod::ContainerManifest& container = view.after.containers[i];
     const bool is_old = run.generation < view.generation;
     if (!run.resources && !is_old) return;
-    const Lacks lacks = run.resources ? ReportedLacks(*run.resources, view, i)
-                                      : AssumedLacks(pod::LinuxRequirementsOf(view.before, i),
-                                                     pod::LinuxRequirementsOf(view.after, i));
+    Lacks lacks = run.resources ? ReportedLacks(*run.resources, view, i)
+                                : AssumedLacks(pod::LinuxRequirementsOf(view.before, i),
+                                               pod::LinuxRequirementsOf(view.after, i));
+    if (is_old && run.resources) {
+      lacks.cpu.any |= IsAmbiguous(run.resources->cpu_shares, view, i);
+    }
     const Lack all = Both(lacks.cpu, lacks.memory);
     if (run.resources && !all.any) return;
     const bool restarts = is_old && run.state == ContainerState::kRunning &&

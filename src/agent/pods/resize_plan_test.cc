@@ -139,15 +139,22 @@ TEST_F(ResizePlanTest, AContainerThatHasItIsLeftAlone) {
 
 TEST_F(ResizePlanTest, OtherSharesOfOneWeightAreNoDifference) {
   const pod::Manifest pod = PodOf(Limits(1, 64), Limits(1, 64));
-  Run("a", 1, 64).resources->cpu_shares = 1002;  // both are cpu.weight 39
+  // Weight 39 or 100 as shares again: 999 or 2598 by one formula, 1012 by the other.
+  Run("a", 1, 64);
   Run("b", 1, 64).resources->memory_limit_bytes += 100;
-  EXPECT_THAT(NotInForce(View(pod, pod)), IsEmpty());
+  for (const int64_t shares : {999, 2598, 1012}) {
+    observed_.containers.front().resources->cpu_shares = shares;
+    EXPECT_THAT(NotInForce(View(pod, pod)), IsEmpty()) << shares;
+    EXPECT_EQ(Plan(pod, pod), "announce raise settle") << shares;
+  }
   observed_.containers.front().resources->cpu_shares = 512;
   EXPECT_THAT(NotInForce(View(pod, pod)), ElementsAre("a"));
 }
 
-// cgroup v1 holds the shares themselves.
-TEST_F(ResizePlanTest, OtherSharesOfOneWeightAreADifferenceWhereSharesAreKept) {
+// cgroup v1 holds the shares themselves, and one formula of v2 makes other weights of shares that
+// are one weight by the other. The least shares may stand for either amount: the new one is sent,
+// and then counts as done.
+TEST_F(ResizePlanTest, OtherSharesOfOneWeightByTheLinearFormulaAreADifference) {
   const auto pod = [](const std::string& cpu) {
     const auto pods = pod::ParseManifests(
         absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: "
@@ -168,7 +175,10 @@ TEST_F(ResizePlanTest, OtherSharesOfOneWeightAreADifferenceWhereSharesAreKept) {
     EXPECT_THAT(NotInForce(View(pod(before), pod(after))), ElementsAre("a"));
     EXPECT_EQ(Plan(pod(before), pod(before)), "announce raise settle");
     keeps_shares_ = false;
-    EXPECT_EQ(Plan(pod(before), pod(after)), "announce raise settle") << "one cpu.weight";
+    EXPECT_EQ(Plan(pod(before), pod(after)), "announce raise update:a settle") << after;
+    const bool is_least = shares == 2;
+    EXPECT_EQ(NotInForce(View(pod(before), pod(after))).empty(), is_least) << after;
+    EXPECT_EQ(Plan(pod(before), pod(before)), "announce raise settle");
   }
 }
 

@@ -61,14 +61,14 @@ void SetMemoryLimit(int64_t bytes, int64_t page_bytes, const ResourceList& writt
       });
 }
 
-// One cpu.weight stands for several requests: the written one if it is among them, or if the
-// runtime reports no shares.
+// One cpu.weight stands for several requests: the written one if the runtime may report these
+// shares of it, or reports none.
 void SetCpuRequest(int64_t shares, const ResourceList& written, ResourceList& list) {
   const auto reported = static_cast<uint64_t>(shares);
   const auto it = written.find("cpu");
   if (it != written.end() &&
       (shares <= 0 ||
-       resources::AreOneWeight(resources::MilliCpuToShares(it->second.MilliValue()), reported))) {
+       resources::MayBeReported(reported, resources::MilliCpuToShares(it->second.MilliValue())))) {
     list["cpu"] = it->second;
     return;
   }

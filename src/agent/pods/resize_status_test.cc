@@ -80,12 +80,16 @@ TEST(ResizeStatusTest, AmountsThatNobodyTellsAreThoseGiven) {
   EXPECT_EQ(status["resources"]["limits"],
             (Json{{"memory", "64Mi"}, {"ephemeral-storage", "2Gi"}, {"example.com/nic", "1"}}));
   // cgroup v2's least weight is read back as the least shares.
-  for (const int64_t shares : {0, 2, 10, 25}) {
+  for (const int64_t shares : {0, 2, 25}) {
     const ReportedResources told{.cpu_shares = shares, .written = std::nullopt};
     EXPECT_EQ(StatusOf("{requests: {cpu: 25m}}", told)["resources"]["requests"],
               (Json{{"cpu", "25m"}}))
         << shares;
   }
+  // By the linear formula alone it has the same weight.
+  const ReportedResources other{.cpu_shares = 10, .written = std::nullopt};
+  EXPECT_EQ(StatusOf("{requests: {cpu: 25m}}", other)["resources"]["requests"],
+            (Json{{"cpu", "10m"}}));
 }
 
 TEST(ResizeStatusTest, TheNearestThatTheKernelHoldsIsTheAmountWritten) {

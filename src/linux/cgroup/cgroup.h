@@ -180,9 +180,9 @@ std::string ChildCgroup(absl::string_view parent, absl::string_view name);
 // group.
 absl::string_view NameOfChildCgroup(absl::string_view parent, absl::string_view directory);
 
-// cpu.shares (2..262144) to cpu.weight (1..10000) and back, by KEP-2254's formula. Values outside
-// are clamped. The way back gives the least shares of that weight, so that weight -> shares ->
-// weight changes nothing.
+// cpu.shares (2..262144) to cpu.weight (1..10000) and back, by CpuWeightFormula::kLinear, as Apply
+// and Read go by it on v2. Values outside are clamped. The way back gives the least shares of that
+// weight, so that weight -> shares -> weight changes nothing.
 uint64_t CpuSharesToWeight(uint64_t shares);
 uint64_t CpuWeightToShares(uint64_t weight);
 

@@ -13,8 +13,8 @@ namespace plimsoll::linux {
 // has no such file or readable limit. cgroup v1 files are named; the v2 file follows after the
 // slash.
 struct CgroupSettings {
-  // cpu.shares / cpu.weight. 2 to 262144. One weight stands for many shares, and reading returns
-  // the least of them, so compare through CpuSharesToWeight.
+  // cpu.shares / cpu.weight by the linear formula (cpu_weight.h). 2 to 262144. One weight stands
+  // for many shares, and reading returns the least of them: compare through CpuSharesToWeight.
   std::optional<uint64_t> cpu_shares;
   // cpu.cfs_quota_us / first word of cpu.max. Microseconds per period, 1000 or more; -1: no limit.
   std::optional<int64_t> cpu_quota_us;

@@ -21,6 +21,7 @@
 #include "cdi/edits.h"
 #include "image/image_service.h"
 #include "linux/cgroup/cgroup.h"
+#include "linux/cgroup/cpu_weight.h"
 #include "linux/process.h"
 #include "linux/selinux.h"
 #include "runtime/oci/exec/descriptor_limit.h"
@@ -127,6 +128,12 @@ class ContainerRuntime {
   // Whether this OCI runtime, one of OciOptions::programs, can make mounts read-only with all
   // mounts below them; empty: our crun.
   virtual bool HasRecursiveReadOnly(const std::string& /*program*/) const { return true; }
+  // The formula by which the OCI runtime of this container makes cpu.weight of CPU shares; an empty
+  // id: the default one. May run the program: once for each version of it. The linear formula where
+  // that fails (Limitations has the reason), and where limits are in cgroup v1.
+  virtual linux::CpuWeightFormula WeightFormula(absl::string_view /*id*/) const {
+    return linux::CpuWeightFormula::kLinear;
+  }
   // Whether a pod may have a user namespace of its own. FAILED_PRECONDITION has the reason.
   virtual absl::Status UserNamespaces() const { return absl::OkStatus(); }
   // Default labels of containers; null: containers are not labelled here.

@@ -46,7 +46,8 @@ constexpr char kMonitor[] = "plimsoll-monitor";
 constexpr char kLauncher[] = "plimsoll-launch";
 constexpr char kEntry[] = "plimsoll-exec";
 constexpr char kCgroupMount[] = "sys/fs/cgroup";
-constexpr char kStage[] = "stage";  // in the bundle
+constexpr char kStage[] = "stage";      // in the bundle
+constexpr char kProgram[] = "program";  // in the bundle: CreateRequest::program, if there is one
 
 // An id becomes a file name in three places.
 absl::Status CheckId(absl::string_view id) {
@@ -152,7 +153,23 @@ CrunRuntime::CrunRuntime(OciOptions options, Machine machine, std::unique_ptr<Cr
       direct_(std::move(direct)),
       cancel_execs_(eventfd(0, EFD_CLOEXEC)),
       seccomp_(options_.host),
+      weights_(options_.cgroups, options_.run, absl::StrCat(options_.helpers, "/", kMonitor)),
       apparmor_(options_.host, machine_.apparmor) {}
+
+std::vector<std::string> CrunRuntime::Limitations() const {
+  std::vector<std::string> limitations = LimitationsOf(machine_);
+  for (std::string& fault : weights_.Faults()) limitations.push_back(std::move(fault));
+  return limitations;
+}
+
+linux::CpuWeightFormula CrunRuntime::WeightFormula(absl::string_view id) const {
+  std::string program;
+  if (!id.empty()) {
+    const absl::StatusOr<FsRoot> bundle = Bundle(id);
+    if (bundle.ok()) program = bundle->Read(kProgram).value_or("");
+  }
+  return weights_.Of(program.empty() ? crun_->executable() : program);
+}
 
 absl::Status CrunRuntime::Ready() const {
   for (const std::string& program : {crun_->executable(), monitor_, launcher_}) {
@@ -319,6 +336,9 @@ absl::Status CrunRuntime::Launch(const CreateRequest& request, Created* created)
   created->user = spec.user;
   created->warnings = spec.warnings;
   PLIMSOLL_RETURN_IF_ERROR(bundle.ReplaceFile("config.json", spec.json));
+  if (!request.program.empty()) {
+    PLIMSOLL_RETURN_IF_ERROR(bundle.ReplaceFile(kProgram, request.program));
+  }
   const std::string other = machine_.OtherThanCrun(request.program);
   if (!other.empty()) PLIMSOLL_RETURN_IF_ERROR(OtherProgram::Note(bundle, other));
   if (request.program.empty() && other.empty() && !spec.entry.empty()) {

@@ -10,6 +10,7 @@
 #include "base/monotonic_time.h"
 #include "runtime/oci/apparmor.h"
 #include "runtime/oci/container_runtime.h"
+#include "runtime/oci/cpu_weights.h"
 #include "runtime/oci/crun/crun.h"
 #include "runtime/oci/crun/other_program.h"
 #include "runtime/oci/crun/plan.h"
@@ -36,10 +37,11 @@ class CrunRuntime : public ContainerRuntime {
               std::unique_ptr<DirectExec> direct);
 
   const Machine* machine() const override { return &machine_; }
-  std::vector<std::string> Limitations() const override { return LimitationsOf(machine_); }
+  std::vector<std::string> Limitations() const override;
   bool HasRecursiveReadOnly(const std::string& program) const override {
     return machine_.HasRecursiveReadOnly(program);
   }
+  linux::CpuWeightFormula WeightFormula(absl::string_view id) const override;
   absl::Status UserNamespaces() const override { return machine_.user_namespaces; }
   const linux::SelinuxLabels* Selinux() const override {
     return machine_.selinux.has_value() ? &*machine_.selinux : nullptr;
@@ -105,6 +107,7 @@ class CrunRuntime : public ContainerRuntime {
   const UniqueFd cancel_execs_;  // eventfd: readable for good once written to
   runtime::EnteringProcesses entering_{options_.host};
   SeccompCompiler seccomp_;
+  mutable CpuWeights weights_;
   AppArmor apparmor_;
   ImageFiles image_files_;
 };
