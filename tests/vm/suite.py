@@ -19,7 +19,7 @@ import vm
 LANES = 2
 # Beside those of every job. busybox has the last three too, without the flags that a test uses.
 TOOLS = ["docker-registry", "apparmor_parser", "containerd", "containerd-shim-runc-v2", "ctr",
-         "nsenter", "setpriv", "unshare"]
+         "runc", "nsenter", "setpriv", "unshare"]
 
 
 def main():

@@ -42,6 +42,9 @@ KERNEL_ARGUMENTS = [
     "console=ttyS0", "quiet", "loglevel=5", "panic=-1", "mitigations=off",
     "random.trust_cpu=on", "cgroup_no_v1=all", "psi=1", "memhp_default_state=online_movable",
     "clearcpuid=erms,rep_good,fsrm",
+    # Else the kernel counts ticks for some milliseconds at its start, in which a busy host may give
+    # it none, and panics ("IO-APIC + timer doesn't work").
+    "no_timer_check",
     # QEMU 7.2 caches translated code by virtual address: if each process has its libraries elsewhere,
     # each translates them anew, which is most of a short program's time.
     "nokaslr", "norandmaps"]
