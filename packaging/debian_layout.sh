@@ -47,8 +47,12 @@ declare_licences() {
   mkdir -p "$licences"
   built_with=$(linked "$@" | sort -u)
   [ "$package" != plimsoll-examples ] || built_with="$built_with busybox-static"
-  # shellcheck disable=SC2086
-  sources=$(dpkg-query -W -f '${source:Package} (= ${source:Version})\n' $built_with | sort -u | paste -sd , | sed 's/,/, /g')
+  # A debug build has no archives; without names dpkg-query would list every package.
+  sources=
+  if [ -n "$built_with" ]; then
+    # shellcheck disable=SC2086
+    sources=$(dpkg-query -W -f '${source:Package} (= ${source:Version})\n' $built_with | sort -u | paste -sd , | sed 's/,/, /g')
+  fi
   echo "plimsoll:Static-Built-Using=$sources" >>"debian/$package.substvars"
   # shellcheck disable=SC2086
   for each in $(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $built_with $headers 2>/dev/null |
