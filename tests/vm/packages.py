@@ -28,7 +28,7 @@ SYSTEM = ["systemd-sysv", "dbus", "kmod", "busybox-static", "procps", "iproute2"
 PACKAGES = ["plimsoll", "plimsoll-agent", "plimsoll-kube", "plimsoll-cni-default",
             "plimsoll-examples"]
 MASK = ["apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer",
-        "fstrim.timer", "getty.target", "serial-getty@ttyS0.service"]
+        "fstrim.timer", "serial-getty@ttyS0.service"]
 
 
 def run(*command, **options):
