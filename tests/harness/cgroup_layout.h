@@ -4,6 +4,7 @@
 
 #include "harness/kernel.h"
 #include "linux/cgroup/cgroup.h"
+#include "linux/cgroup/cpu_weight.h"
 
 namespace plimsoll::testing {
 

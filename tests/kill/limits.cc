@@ -12,10 +12,6 @@ namespace {
 
 constexpr int64_t kMiB = 1 << 20;
 
-bool IsV2() {
-  return Cgroups().layout() == linux::CgroupLayout::kV2;
-}
-
 }  // namespace
 
 std::optional<Limits> LimitsOf(Node& node, const std::string& container_id) {
