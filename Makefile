@@ -117,5 +117,5 @@ setup-build:
 setup-packages:
 	@tools/setup.sh packages
 
-.PHONY: help demo check build release lint lint-all figures format bench kill-test soak vm-kill-test vm-systemd-test vm-selinux-test asan tsan clang fuzz install packages repository check-release clean \
+.PHONY: kube-image help demo check build release lint lint-all figures format bench kill-test soak vm-kill-test vm-systemd-test vm-selinux-test asan tsan clang fuzz install packages repository check-release clean \
 	setup setup-build setup-packages

@@ -14,8 +14,9 @@
 namespace plimsoll {
 namespace {
 
-// Which of the programs a directory lacks that has the others; empty: no directory has any.
-std::string LackOfOne(const std::vector<std::string>& names,
+// The programs that the first directory with some of them lacks, in parentheses; empty: none has
+// any.
+std::string MissingIn(const std::vector<std::string>& names,
                       const std::vector<std::string>& places) {
   for (const std::string& place : places) {
     std::vector<std::string> lacks;
@@ -25,9 +26,9 @@ std::string LackOfOne(const std::vector<std::string>& names,
       if (access(path.c_str(), X_OK) == 0) {
         ++there;
       } else if (errno == ENOENT) {
-        lacks.push_back(absl::StrCat(name, " is not there"));
+        lacks.push_back(absl::StrCat(name, " is missing"));
       } else {
-        lacks.push_back(absl::StrCat(ErrnoStatus(errno, absl::StrCat("execute ", name)).message()));
+        lacks.emplace_back(ErrnoStatus(errno, absl::StrCat("execute ", name)).message());
         ++there;
       }
     }
@@ -76,7 +77,7 @@ absl::StatusOr<std::string> FindOwnPrograms(const std::vector<std::string>& name
       names.size() == 1 ? "the program " : "the programs ", absl::StrJoin(names, " and "),
       names.size() == 1 ? ", which is a part of Plimsoll, is missing; looked in "
                         : ", which are parts of Plimsoll, are missing; looked in ",
-      absl::StrJoin(places, ", "), LackOfOne(names, places)));
+      absl::StrJoin(places, ", "), MissingIn(names, places)));
 }
 
 absl::StatusOr<std::string> FindOwnProgram(absl::string_view name) {

@@ -11,8 +11,8 @@
 
 namespace plimsoll {
 
-// Returns after a notification, at `end` (kNever: after a day), or for no reason: the caller looks
-// again. std::condition_variable::wait, without a time, would need a libstdc++ of GCC 12 or later.
+// Returns after a notification, at `end`, after a day, or spuriously: the caller checks again.
+// std::condition_variable::wait, without a time, would need a libstdc++ of GCC 12 or later.
 inline void AwaitChange(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
                         SteadyTime end) {
   changed.wait_until(lock, std::min(end, SteadyNow() + std::chrono::hours(24)));

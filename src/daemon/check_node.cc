@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "base/fs_root.h"
-#include "base/problems.h"
 #include "base/status.h"
 #include "daemon/cgroup_driver.h"
 #include "daemon/own_programs.h"
@@ -30,7 +29,8 @@ absl::StatusOr<std::vector<preflight::Problem>> CheckThisNode(const Config& conf
        .systemd_driver = WantsSystemd(host, config, layout, /*standalone=*/false),
        .layout = layout,
        .controllers = cgroups->Controllers(),
-       .package = AlsoTell(CheckOwnPrograms(version), CheckOciRuntime(config))});
+       .package = CheckOwnPrograms(version),
+       .oci_runtime = CheckOciRuntime(config)});
 }
 
 }  // namespace plimsoll::daemon

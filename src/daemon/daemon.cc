@@ -67,7 +67,10 @@ class DaemonImpl final : public Daemon {
 
   absl::Status Start() {
     PLIMSOLL_RETURN_IF_ERROR(CheckPrograms(options_.config));
-    PLIMSOLL_RETURN_IF_ERROR(CheckOwnPrograms(options_.version));
+    PLIMSOLL_RETURN_IF_ERROR(
+        AlsoSay(CheckOwnPrograms(options_.version),
+                "the package is half installed: install it again (Debian: apt-get install "
+                "--reinstall plimsoll). Running pods are unaffected"));
     PLIMSOLL_RETURN_IF_ERROR(BecomeChildSubreaper());
     PLIMSOLL_ASSIGN_OR_RETURN(const runtime::DescriptorLimit descriptors, RaiseDescriptorLimit());
     PLIMSOLL_RETURN_IF_ERROR(CheckFileSizeLimit());

@@ -15,10 +15,6 @@
 namespace plimsoll::daemon {
 namespace {
 
-constexpr char kReinstall[] =
-    "; the package is half installed: install it again (Debian: apt-get install --reinstall "
-    "plimsoll). Pods that run go on";
-
 // "1.2.3" of "1.2.3 (commit)" and "1.2.3+dirty": builds of one release fit each other.
 absl::string_view ReleaseOf(absl::string_view version) {
   return version.substr(0, version.find_first_not_of("0123456789."));
@@ -36,18 +32,18 @@ absl::Status CheckOwnProgram(const std::string& directory, const std::string& na
     uname(&machine);
     return absl::FailedPreconditionError(
         absl::StrCat(path, " is no program for this machine (", machine.machine,
-                     "): it is damaged or for another architecture", kReinstall));
+                     "): it is damaged or for another architecture"));
   }
   PLIMSOLL_RETURN_IF_ERROR(said.status());
   absl::string_view found = absl::StripAsciiWhitespace(said->out);
   if (said->exit.success() && absl::ConsumePrefix(&found, absl::StrCat(name, " version "))) {
     if (ReleaseOf(found) == ReleaseOf(version)) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat(
-        path, " is of version ", found, ", and plimsolld of version ", version, kReinstall));
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " is of version ", found, ", and plimsolld of version ", version));
   }
   return absl::FailedPreconditionError(
-      absl::StrCat(path, " doesn't tell its version, and plimsolld is of version ", version,
-                   ": it is older or damaged", kReinstall));
+      absl::StrCat(path, " doesn't report its version, and plimsolld is of version ", version,
+                   ": it is older or damaged"));
 }
 
 }  // namespace
@@ -57,12 +53,9 @@ absl::Status CheckOwnPrograms(const std::string& version, const std::string& dir
                                           "plimsoll-pause"};
   std::vector<std::string> places;
   if (!directory.empty()) places.push_back(directory);
-  const absl::StatusOr<std::string> found = FindOwnPrograms(names, std::move(places));
-  if (!found.ok()) {
-    return absl::Status(found.status().code(), absl::StrCat(found.status().message(), kReinstall));
-  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string found, FindOwnPrograms(names, std::move(places)));
   for (const std::string& name : names) {
-    PLIMSOLL_RETURN_IF_ERROR(CheckOwnProgram(*found, name, version));
+    PLIMSOLL_RETURN_IF_ERROR(CheckOwnProgram(found, name, version));
   }
   return absl::OkStatus();
 }

@@ -27,12 +27,11 @@ class OwnProgramsTest : public ::testing::Test {
   absl::Status Check(const std::string& version = "1.2.3") const {
     return CheckOwnPrograms(version, dir_.path());
   }
-  // The error says what is wrong with the program and what to do.
+  // The error says what is wrong with the program.
   void Expect(absl::StatusCode code, const std::string& what) const {
     const absl::Status status = Check();
     EXPECT_EQ(status.code(), code);
-    EXPECT_THAT(status.message(), AllOf(HasSubstr(what), HasSubstr("the package is half installed"),
-                                        HasSubstr("Pods that run go on")));
+    EXPECT_THAT(status.message(), HasSubstr(what));
   }
 
   TestDir dir_;
@@ -46,7 +45,7 @@ TEST_F(OwnProgramsTest, ThatFitAreTaken) {
 TEST_F(OwnProgramsTest, OneThatIsMissingIsNamed) {
   ASSERT_TRUE(dir_.root().RemoveFile("plimsoll-launch").ok());
   Expect(absl::StatusCode::kNotFound,
-         absl::StrCat("(in ", dir_.path(), ": plimsoll-launch is not there)"));
+         absl::StrCat("(in ", dir_.path(), ": plimsoll-launch is missing)"));
 }
 
 TEST_F(OwnProgramsTest, OneThatCannotBeExecutedIsNamed) {
@@ -69,7 +68,7 @@ TEST_F(OwnProgramsTest, AnotherVersionIsNamed) {
   Expect(absl::StatusCode::kFailedPrecondition,
          "/plimsoll-monitor is of version 1.2.2, and plimsolld of version 1.2.3");
   Write("plimsoll-monitor", "#!/bin/sh\necho usage >&2; exit 2\n");
-  Expect(absl::StatusCode::kFailedPrecondition, "/plimsoll-monitor doesn't tell its version");
+  Expect(absl::StatusCode::kFailedPrecondition, "/plimsoll-monitor doesn't report its version");
 }
 
 }  // namespace

@@ -327,7 +327,7 @@ TEST_F(ProgramTest, AHalfInstalledPackageIsToldAndNothingIsLeft) {
   argv[0] = dir_.path() + "/bin/plimsolld";
   const RunResult missing = Run(argv);
   EXPECT_EQ(missing.exit.code, 1);
-  EXPECT_THAT(missing.err, AllOf(HasSubstr("plimsoll-launch is not there"),
+  EXPECT_THAT(missing.err, AllOf(HasSubstr("plimsoll-launch is missing"),
                                  HasSubstr("apt-get install --reinstall")));
   ASSERT_TRUE(dir_.root()
                   .ReplaceFile("bin/plimsoll-launch",

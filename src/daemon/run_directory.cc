@@ -66,11 +66,10 @@ absl::Status CheckStateIsThere(const std::string& state_directory, size_t sandbo
     if (has_images) return absl::OkStatus();
   }
   return absl::FailedPreconditionError(absl::StrCat(
-      "the state directory ", state_directory, " is ", state.ok() ? "empty" : "not there",
+      "the state directory ", state_directory, " is ", state.ok() ? "empty" : "missing",
       ", and the run directory has ", sandboxes, sandboxes == 1 ? " pod" : " pods",
-      " of this boot: is its disk mounted? Mount it, and the pods are found again. To begin anew "
-      "and end every "
-      "running pod, make the directory images in it"));
+      " of this boot: is its disk mounted? Mount it, and the pods are found again. To start "
+      "without them and end them all, make the directory images in it"));
 }
 
 }  // namespace plimsoll::daemon

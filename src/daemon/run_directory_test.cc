@@ -55,7 +55,7 @@ TEST_F(RunDirectoryTest, PodsWithoutTheirStateAreNotEnded) {
   const std::string state = dir_.path() + "/state";
   EXPECT_TRUE(CheckStateIsThere(state, 0).ok()) << "a first start";
   EXPECT_THAT(CheckStateIsThere(state, 2).message(),
-              HasSubstr("/state is not there, and the run directory has 2 pods of this boot"));
+              HasSubstr("/state is missing, and the run directory has 2 pods of this boot"));
   ASSERT_TRUE(dir_.root().MakeDirs("state").ok());
   EXPECT_THAT(CheckStateIsThere(state, 1).message(), HasSubstr("/state is empty, and the run"));
   ASSERT_TRUE(dir_.root().MakeDirs("state/images").ok());

@@ -1,5 +1,6 @@
 // What keeps a machine from being a Ready node under kubelet, as far as it shows before kubelet
-// starts: kubeadm's preflight checks, and those that concern this runtime. Nothing is changed.
+// starts: kubeadm's preflight checks, and those that concern this runtime. Changes nothing, but the
+// kernel may load its module overlay.
 //
 //   const std::vector<Problem> problems = CheckNode(input);
 //   std::puts(ToJson(problems).c_str());
@@ -63,6 +64,7 @@ struct Input {
   std::vector<std::string> controllers;  // those that can set limits
   // OK if all of Plimsoll's programs are there and fit each other.
   absl::Status package;
+  absl::Status oci_runtime;  // OK if it runs and is one
 };
 
 struct Problem {

@@ -83,6 +83,7 @@ class PreflightTest : public ::testing::Test {
     input.layout = layout_;
     input.controllers = controllers_;
     input.package = package_;
+    input.oci_runtime = oci_runtime_;
     return CheckNode(input);
   }
 
@@ -106,6 +107,7 @@ class PreflightTest : public ::testing::Test {
   linux::CgroupLayout layout_ = linux::CgroupLayout::kV2;
   std::vector<std::string> controllers_ = {"cpu", "cpuset", "memory", "pids"};
   absl::Status package_;
+  absl::Status oci_runtime_;
   absl::StatusOr<std::map<std::string, std::string>> unit_ =
       std::map<std::string, std::string>{{"LoadState", "loaded"},
                                          {"NeedDaemonReload", "no"},
@@ -261,7 +263,9 @@ TEST_F(PreflightTest, ClockInitAndPackage) {
   clock_ = false;
   Write("proc/1/comm", "tini\n");
   package_ = absl::NotFoundError("plimsoll-exec is missing");
+  oci_runtime_ = absl::NotFoundError("there is no program crun");
   EXPECT_THAT(Check(), ElementsAre(ErrorOf("Package", "plimsoll-exec is missing"),
+                                   ErrorOf("Package", "there is no program crun"),
                                    WarningOf("Init", "process 1 is tini"),
                                    WarningOf("Clock", "isn't synchronised")));
 }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr char kUnit[] = "plimsolld.service";
 
-// What pods rely on.
+// Unit settings that pods rely on.
 struct UnitNeed {
   const char* property;
   const char* value;
@@ -38,8 +38,15 @@ constexpr Tool kTools[] = {
 }  // namespace
 
 void CheckPackage(const Subject& subject, Report report) {
-  if (subject.input.package.ok()) return;
-  report.Error(subject.input.package.message(), "install Plimsoll again, as a whole");
+  const absl::Status& package = subject.input.package;
+  if (!package.ok()) {
+    report.Error(package.message(), "apt-get install --reinstall plimsoll, or install all of it");
+  }
+  const absl::Status& oci_runtime = subject.input.oci_runtime;
+  if (!oci_runtime.ok()) {
+    report.Error(oci_runtime.message(),
+                 "apt-get install crun, or name an OCI runtime as crun in plimsolld.yaml");
+  }
 }
 
 void CheckTools(const Subject& subject, Report report) {

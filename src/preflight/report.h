@@ -1,4 +1,4 @@
-// Where the checks of this room put what they find.
+// Report of this room's checks.
 #ifndef PLIMSOLL_PREFLIGHT_REPORT_H_
 #define PLIMSOLL_PREFLIGHT_REPORT_H_
 

@@ -350,8 +350,8 @@ TEST_F(EngineTest, SharesAreGivenBackAsAskedWhileTheirWeightHolds) {
   ASSERT_TRUE(cgroups_.Apply("", {.cpu_shares = 501}).ok());
   EXPECT_EQ(engine_->ReadResources(id)->cgroup.cpu_shares, 512u);
   // Another process gave it another weight.
-  ASSERT_TRUE(cgroups_.Apply("", {.cpu_shares = 475}).ok());
-  EXPECT_EQ(engine_->ReadResources(id)->cgroup.cpu_shares, 475u);
+  ASSERT_TRUE(cgroups_.Apply("", {.cpu_shares = 474}).ok());
+  EXPECT_EQ(engine_->ReadResources(id)->cgroup.cpu_shares, 474u);
 }
 
 TEST_F(EngineTest, RemovingASandboxRemovesItsContainers) {

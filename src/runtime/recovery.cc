@@ -165,7 +165,7 @@ bool Recovery::DetachNow(const std::string& sandbox_id) {
   return status.ok();
 }
 
-bool Recovery::TryAgain(const std::string& sandbox_id, bool is_done) {
+bool Recovery::EndTry(const std::string& sandbox_id, bool is_done) {
   absl::MutexLock lock(&mutex_);
   bool& is_wanted_again = detaching_[sandbox_id];
   if (is_wanted_again && !is_done && !ending_) {
@@ -186,11 +186,11 @@ void Recovery::DetachLater(const std::string& sandbox_id) {
     }
   }
   const auto detach = [this, sandbox_id] {
-    while (TryAgain(sandbox_id, ending_ || DetachNow(sandbox_id))) {
+    while (EndTry(sandbox_id, ending_ || DetachNow(sandbox_id))) {
     }
   };
   // Not run here: plugins may take minutes, and a new sandbox of the pod doesn't wait for them.
-  if (!detachers_.TrySchedule(detach)) TryAgain(sandbox_id, /*is_done=*/true);
+  if (!detachers_.TrySchedule(detach)) EndTry(sandbox_id, /*is_done=*/true);
 }
 
 void Recovery::DetachRemains(const SandboxRecord& pod) {

@@ -104,8 +104,8 @@ class Recovery {
   void DetachLater(const std::string& sandbox_id);
   // False: failed, with a warning.
   bool DetachNow(const std::string& sandbox_id);
-  // After a try of DetachLater's work: true if another one is due, else forgets the sandbox.
-  bool TryAgain(const std::string& sandbox_id, bool is_done);
+  // Ends a try of DetachLater's work. True: another one is due. False: the sandbox is forgotten.
+  bool EndTry(const std::string& sandbox_id, bool is_done);
   void DetachStray(const std::string& sandbox_id, bool keeps_group);
 
   // Adds an error about the finding's object to the troubles, and tells it. Does nothing for OK.

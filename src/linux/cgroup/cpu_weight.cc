@@ -73,6 +73,7 @@ bool IsCpuWeightOf(uint64_t weight, uint64_t shares) {
 }
 
 uint64_t SharesToApply(uint64_t shares, CpuWeightFormula formula) {
+  if (formula == CpuWeightFormula::kLinear) return shares;
   return CpuWeightToShares(CpuSharesToWeight(shares, formula));
 }
 

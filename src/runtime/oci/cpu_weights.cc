@@ -91,9 +91,10 @@ std::vector<std::string> CpuWeights::Faults() const {
   std::vector<std::string> faults;
   for (const auto& [program, found] : found_) {
     if (found.fault.empty()) continue;
-    faults.push_back(absl::StrCat("cpu.weight is made of CPU shares as crun 1.22 does it: how ",
-                                  program, " does it could not be seen (", found.fault,
-                                  "), so updates may weigh containers differently"));
+    faults.push_back(absl::StrCat("the formula by which ", program,
+                                  " makes cpu.weight could not be read back (", found.fault,
+                                  "): the linear one (crun 1.22) is used, and updates may change "
+                                  "containers' weights"));
   }
   return faults;
 }

@@ -178,7 +178,8 @@ TEST_P(WeightOfProgramTest, IsThatOfTheFormulaFound) {
       const auto held = machine.cgroups().Read(machine.group("a"));
       ASSERT_TRUE(held.ok()) << held.status();
       if (machine.cgroups().layout() == linux::CgroupLayout::kV2) {
-        EXPECT_EQ(held->cpu_shares, linux::SharesToApply(shares, runtime.WeightFormula("a")));
+        EXPECT_EQ(linux::CpuSharesToWeight(held->cpu_shares.value_or(0)),
+                  linux::CpuSharesToWeight(shares, runtime.WeightFormula("a")));
       } else {
         EXPECT_EQ(held->cpu_shares, shares);
       }

@@ -167,6 +167,11 @@ linux::CpuWeightFormula CrunRuntime::WeightFormula(absl::string_view id) const {
   if (!id.empty()) {
     const absl::StatusOr<FsRoot> bundle = Bundle(id);
     if (bundle.ok()) program = bundle->Read(kProgram).value_or("");
+    if (bundle.ok() && program.empty()) {
+      // A handler's container that an older build made has this note alone.
+      const auto other = OtherProgram::Of(*bundle, crun_->state());
+      if (other.ok() && other->has_value()) program = (*other)->path();
+    }
   }
   return weights_.Of(program.empty() ? crun_->executable() : program);
 }
