@@ -44,10 +44,11 @@ done
 cd "$target"
 gpg --batch --yes --armor --output plimsoll-archive-keyring.asc --export "$key"
 for dist in $(printf '%s\n' "${dists[@]}" | sort -u); do
-  rm -rf "dists/$dist"
+  new=dists/.new-$dist
+  rm -rf "$new"
   architectures=$(find "pool/$dist" -name '*.deb' ! -name '*_all.deb' | sed 's/.*_\(.*\)\.deb/\1/' | sort -u)
   for arch in $architectures; do
-    index=dists/$dist/main/binary-$arch
+    index=$new/main/binary-$arch
     mkdir -p "$index"
     apt-ftparchive --arch "$arch" packages "pool/$dist" >"$index/Packages"
     gzip -9 --no-name --keep "$index/Packages"
@@ -57,10 +58,13 @@ for dist in $(printf '%s\n' "${dists[@]}" | sort -u); do
     -o "APT::FTPArchive::Release::Suite=$dist" -o "APT::FTPArchive::Release::Codename=$dist" \
     -o "APT::FTPArchive::Release::Components=main" \
     -o "APT::FTPArchive::Release::Architectures=$(echo "$architectures" | paste -sd ' ')" \
-    release "dists/$dist" >"dists/$dist.release"
-  mv "dists/$dist.release" "dists/$dist/Release"
-  gpg --batch --yes --local-user "$key" --clearsign --output "dists/$dist/InRelease" "dists/$dist/Release"
-  gpg --batch --yes --local-user "$key" --armor --detach-sign --output "dists/$dist/Release.gpg" "dists/$dist/Release"
+    release "$new" >"$new.release"
+  mv "$new.release" "$new/Release"
+  gpg --batch --yes --local-user "$key" --clearsign --output "$new/InRelease" "$new/Release"
+  gpg --batch --yes --local-user "$key" --armor --detach-sign --output "$new/Release.gpg" "$new/Release"
+  # Signed: it takes the older one's place.
+  rm -rf "dists/$dist"
+  mv "$new" "dists/$dist"
   cat >"plimsoll-$dist.sources" <<END
 Types: deb
 URIs: ${URL:-file://$target}

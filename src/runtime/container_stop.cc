@@ -154,7 +154,7 @@ absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
     parts_.classes.Release(record);
   }
   PLIMSOLL_RETURN_IF_ERROR(parts_.options.store->RemoveContainer(record.id));
-  if (!marked.ok()) parts_.options.run.RemoveFile(removal).IgnoreError();
+  parts_.options.run.RemoveFile(removal).IgnoreError();  // an earlier try's, too
   parts_.objects.ReleaseName(record.id);
   {
     absl::MutexLock lock(&container->mutex);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/kill_timeout.h"
@@ -14,6 +15,7 @@
 #include "base/random_id.h"
 #include "base/status.h"
 #include "base/subprocess.h"
+#include "runtime/oci/program_features.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -59,9 +61,7 @@ std::string Specification(const std::string& init, const std::string& group) {
 }  // namespace
 
 CpuWeights::CpuWeights(linux::CgroupManager* cgroups, FsRoot run, std::string init)
-    : cgroups_(cgroups), run_(std::move(run)), init_(std::move(init)) {
-  Sweep().IgnoreError();  // each probe tries again
-}
+    : cgroups_(cgroups), run_(std::move(run)), init_(std::move(init)) {}
 
 CpuWeightFormula CpuWeights::Of(const std::string& program) {
   if (cgroups_->layout() != linux::CgroupLayout::kV2) return CpuWeightFormula::kLinear;
@@ -75,7 +75,7 @@ CpuWeightFormula CpuWeights::Of(const std::string& program) {
       MonotonicNow() < known->second.again) {
     return known->second.formula;
   }
-  const absl::StatusOr<CpuWeightFormula> probed = Probe(program);
+  const absl::StatusOr<CpuWeightFormula> probed = Look(program);
   Found found{.identity = identity};
   if (probed.ok()) {
     found.formula = *probed;
@@ -97,6 +97,12 @@ std::vector<std::string> CpuWeights::Faults() const {
                                   "containers' weights"));
   }
   return faults;
+}
+
+absl::StatusOr<CpuWeightFormula> CpuWeights::Look(const std::string& program) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string version, VersionOf(program));
+  const bool is_known = absl::StartsWith(version, "crun ") || absl::StartsWith(version, "runc ");
+  return is_known ? Probe(program) : CpuWeightFormula::kLinear;
 }
 
 absl::StatusOr<CpuWeightFormula> CpuWeights::Probe(const std::string& program) {

@@ -26,12 +26,13 @@ namespace plimsoll::runtime {
 class CpuWeights {
  public:
   // `run`: a private mount point, for the probe's files (oci/probe). `init`: a static program, the
-  // probe container's; it is never executed. Removes the probe that a killed daemon left.
+  // probe container's; it is never executed. A killed daemon's probe is removed by the next one.
   CpuWeights(linux::CgroupManager* cgroups, FsRoot run, std::string init);
 
   // The formula of the program at this path. Runs the program at the first call, and again once
-  // another file is there. The linear formula where limits are in v1, and if the probe fails; it is
-  // tried again after a minute then.
+  // another file is there. The linear formula where limits are in v1, of other programs than crun
+  // and runc, which may start a virtual machine for the probe, and if the probe fails; it is tried
+  // again after a minute then.
   linux::CpuWeightFormula Of(const std::string& program);
 
   // A sentence for each program whose last probe failed.
@@ -47,6 +48,8 @@ class CpuWeights {
     absl::Time again = absl::InfiniteFuture();  // by MonotonicNow
   };
 
+  absl::StatusOr<linux::CpuWeightFormula> Look(const std::string& program)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<linux::CpuWeightFormula> Probe(const std::string& program)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Makes the container of `group`, which stays as created.
