@@ -44,7 +44,7 @@ TEST(OwnProgram, AllAreInOneDirectory) {
   EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
   EXPECT_THAT(std::string(missing.message()),
               AllOf(HasSubstr("one and two"), HasSubstr(places[0]), HasSubstr(places[1]),
-                    HasSubstr("(in " + places[0] + ": two is not there)")));
+                    HasSubstr("(in " + places[0] + ": two is missing)")));
   ASSERT_TRUE(dir.root().ReplaceFile("bin/two", "", 0644).ok());
   EXPECT_THAT(std::string(FindOwnPrograms({"one", "two"}, places).status().message()),
               HasSubstr("(in " + places[0] + ": execute two: Permission denied)"));
