@@ -21,8 +21,8 @@ std::map<std::string, std::string> ReadRawFiles(const linux::CgroupManager& cgro
                                                 const linux::CgroupSettings& asked);
 
 // `settings` for CgroupManager::Apply: on v2 their shares become the weight that `runtime` makes of
-// them. `id` is the container's; empty: the default OCI runtime, as for a pod's group or a container
-// that it makes.
+// them. `id` is the container's; empty: the default OCI runtime, as for a pod's group or a
+// container that it makes.
 linux::CgroupSettings WithWeight(const linux::CgroupManager& cgroups,
                                  const ContainerRuntime& runtime, absl::string_view id,
                                  linux::CgroupSettings settings);
