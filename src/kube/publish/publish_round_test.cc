@@ -86,7 +86,8 @@ TEST_F(PublishRoundTest, ExclusiveCpusAreOnePatchInTenSeconds) {
   EXPECT_THAT(Round(), IsEmpty());
   Pass(absl::Seconds(1));
   EXPECT_THAT(Round(), ElementsAre(kPatchObject));
-  for (const json& zone : server_.Get(kObjectPath)["zones"]) {
+  const json object = server_.Get(kObjectPath);
+  for (const json& zone : object.at("zones")) {
     if (zone["name"] == "node-0") {
       EXPECT_EQ(zone["resources"][0]["available"], "1");
     }
