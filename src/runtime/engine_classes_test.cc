@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/engine_classes_fixture_for_test.h"
@@ -245,6 +246,7 @@ TEST_F(EngineClassesTest, APodsNextSandboxTakesThePlaceOfOneWithoutALife) {
   const auto second = engine_->RunSandbox(spec, "");
   ASSERT_TRUE(second.ok()) << second.status();
   EXPECT_THAT(net_.members, ElementsAre(Pair(*second, "bronze")));
+  EXPECT_TRUE(engine_->RemoveSandbox(*second).ok());  // its init is a real process
 }
 
 TEST_F(EngineClassesTest, InspectionComparesHoldersWithWhatLives) {
