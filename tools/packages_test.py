@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Tests of debian/: what it repeats of other files, and preinst. Nothing is built or installed."""
+"""Tests of debian/: what it repeats of other files, preinst, and what a purge removes. Nothing is built."""
 
+import os
 import pathlib
 import re
 import subprocess
@@ -114,6 +115,45 @@ class PackagesTest(unittest.TestCase):
                     done = self.preinst(package, configuration, schema)
                     self.assertEqual(done.returncode, 1, configuration)
                     self.assertIn(f"schema {schema}, this version knows up to 3", done.stderr)
+
+
+# In a mount namespace of its own, where everything that a purge may touch is a new tmpfs. The volume is a bind of a
+# directory outside the state directory, with a mount below it. No package's tool says that this is a chroot, so the
+# test's does: a purge then leaves processes, groups and rules alone.
+PURGE = """set -eu
+script=$1 state=$2 volume=$3
+mount -t tmpfs none /var/lib
+mount -t tmpfs none /run
+[ ! -d /etc/plimsoll ] || mount -t tmpfs none /etc/plimsoll
+mkdir -p "$volume/below" "$state/pods/a pod/1" "$state/images"
+echo kept >"$volume/file"
+mount --bind "$volume" "$volume"
+mount --make-shared "$volume"
+mount -t tmpfs none "$volume/below"
+echo kept >"$volume/below/file"
+mount --rbind "$volume" "$state/pods/a pod/1"
+sh "$script" purge
+[ ! -e "$state" ]
+cat "$volume/file" "$volume/below/file"
+"""
+
+
+@unittest.skipUnless(os.geteuid() == 0, "mounts need root")
+class PurgeTest(unittest.TestCase):
+    def test_a_volume_of_the_hosts_outlives_the_purge(self):
+        for package in ("plimsoll", "plimsoll-agent"):
+            with self.subTest(package), tempfile.TemporaryDirectory() as directory:
+                chroot = pathlib.Path(directory) / "ischroot"
+                chroot.write_text("#!/bin/sh\n")
+                chroot.chmod(0o755)
+                run = subprocess.run(
+                    ["unshare", "--mount", "--propagation", "private", "sh", "-c", PURGE, "sh",
+                     TOP / f"debian/{package}.postrm", f"/var/lib/{package}",
+                     f"{directory}/volume"],
+                    capture_output=True, text=True, check=False,
+                    env={**os.environ, "PATH": f"{directory}:{os.environ['PATH']}",
+                         "PLIMSOLL_PURGE_PODS": "1"})
+                self.assertEqual((run.returncode, run.stdout), (0, "kept\nkept\n"), run.stderr)
 
 
 if __name__ == "__main__":
