@@ -24,6 +24,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr absl::Duration kAttack = absl::Seconds(4);
+// Most creations are refused. On a slow machine all those of kAttack may be.
+constexpr absl::Duration kPatience = absl::Minutes(1);
 
 class MountRacesTest : public NodeTest {
  protected:
@@ -48,17 +50,19 @@ class MountRacesTest : public NodeTest {
     added->set_container_path(to);
     return added;
   }
-  // Makes containers from `config` for a while; `of` each that could be made. Returns their number.
-  // A refusal is FAILED_PRECONDITION, or `expected`.
-  int Attack(
+  // Makes containers from `config` for a while; `of` each that could be made. The first of these is
+  // waited for, and there is a failure if none comes. A refusal is FAILED_PRECONDITION, or
+  // `expected`.
+  void Attack(
       const std::string& pod, cri::ContainerConfig config,
       const std::function<void(const std::string& id)>& of,
       const std::function<bool(const grpc::Status&)>& expected = [](const auto&) {
         return false;
       }) {
     int made = 0;
-    const absl::Time end = absl::Now() + kAttack;
-    for (uint32_t attempt = 0; absl::Now() < end && !HasFailure(); ++attempt) {
+    const absl::Time start = absl::Now();
+    for (uint32_t attempt = 0;
+         absl::Now() < start + (made > 0 ? kAttack : kPatience) && !HasFailure(); ++attempt) {
       config.mutable_metadata()->set_attempt(attempt);
       std::string id;
       const grpc::Status status = TryCreate(pod, config, &id);
@@ -72,7 +76,7 @@ class MountRacesTest : public NodeTest {
       of(id);
       EXPECT_TRUE(RemoveContainer(id).ok());
     }
-    return made;
+    EXPECT_GT(made, 0);
   }
 
   const std::string volume_ = node_.directory() + "/volume";
@@ -93,13 +97,12 @@ TEST_F(MountRacesTest, TheDirectoryThatWasCheckedIsMounted) {
   const std::string pod = RunPod();
   const SwapLoopForTest directories(volume_, "d", "e");
   const SwapLoopForTest files(volume_, "f", "g");
-  const int made = Attack(pod, config, [&](const std::string& id) {
+  Attack(pod, config, [&](const std::string& id) {
     ASSERT_TRUE(TryStart(id).ok());
     AwaitExit(id);
     // The log has the output of the containers before, too.
     EXPECT_THAT(Output(id), AllOf(EndsWith("own\nown\n"), Not(HasSubstr("secret"))));
   });
-  EXPECT_GT(made, 0);
 }
 
 // It is opened by its name again.
@@ -120,7 +123,7 @@ TEST_F(MountRacesTest, SoIsTheDirectoryWithAPinnedMountNamespace) {
   AddMount(&config, volume_ + "/d", "/v")->set_propagation(cri::PROPAGATION_HOST_TO_CONTAINER);
   const std::string pod = RunPod();
   const SwapLoopForTest swaps(volume_, "d", "e");
-  const int made = Attack(
+  Attack(
       pod, config,
       [&](const std::string& id) {
         ASSERT_TRUE(TryStart(id).ok());
@@ -130,7 +133,6 @@ TEST_F(MountRacesTest, SoIsTheDirectoryWithAPinnedMountNamespace) {
       [](const grpc::Status& status) {
         return absl::StrContains(status.error_message(), "pinned mount namespace");
       });
-  EXPECT_GT(made, 0);
 }
 
 TEST_F(MountRacesTest, AVolumeWithMappedIdsIsMountedWhateverItsNameLeadsTo) {
@@ -171,17 +173,16 @@ TEST_F(MountRacesTest, ALogStaysInItsDirectory) {
   config.set_log_path("web/1.log");
   {
     const SwapLoopForTest swaps(logs, "pod", "link");
-    int reopened = 0;
-    const int made = Attack(pod, config, [&](const std::string&) {
+    Attack(pod, config, [&](const std::string&) {
       cri::ReopenContainerLogRequest request;
       request.set_container_id(runs);
-      grpc::ClientContext context;
-      cri::ReopenContainerLogResponse response;
-      reopened += node_.runtime().ReopenContainerLog(&context, request, &response).ok() ? 1 : 0;
+      EXPECT_TRUE(Eventually([&] {
+        grpc::ClientContext context;
+        cri::ReopenContainerLogResponse response;
+        return node_.runtime().ReopenContainerLog(&context, request, &response).ok();
+      }));
       EXPECT_TRUE(Host().List(secret_ + "/web")->empty());
     });
-    EXPECT_GT(made, 0);
-    EXPECT_GT(reopened, 0);
   }
   EXPECT_TRUE(Host().List(secret_ + "/web")->empty());
 }
