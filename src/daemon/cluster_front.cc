@@ -85,9 +85,7 @@ absl::StatusOr<cluster::ServerOptions> ClusterFront::ServerOptionsFor(
   cluster::ServerOptions options{.host = parts_->host};
   options.socket.path = path;
   const KubeConfig& kube = parts_->config.kube;
-  if (!kube.socket_group.empty()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(options.socket.group, FindGroup(kube.socket_group));
-  }
+  PLIMSOLL_ASSIGN_OR_RETURN(options.socket.group, FindClusterGroup(kube));
   if (kube.socket == "auto") {
     PLIMSOLL_RETURN_IF_ERROR(MakeSocketDirectory(parts_->run, options.socket.group));
   }
@@ -122,20 +120,42 @@ absl::Status ClusterFront::Serve() {
   parts_->classes->registry()->changed().Listen([watch = watch_.get()] { watch->Wake(); });
   subscription_ = parts_->node->publisher()->Subscribe(
       [watch = watch_.get()](const topology::Edition&) { watch->Wake(); });
+  return StartServer(path);
+}
+
+absl::Status ClusterFront::StartServer(const std::string& path) {
   PLIMSOLL_ASSIGN_OR_RETURN(cluster::ServerOptions options, ServerOptionsFor(path));
+  served_group_ = options.socket.group;
   PLIMSOLL_ASSIGN_OR_RETURN(auto server, cluster::Server::Start(std::move(options)));
   absl::MutexLock lock(&mutex_);
   server_ = std::move(server);
   return absl::OkStatus();
 }
 
-void ClusterFront::StopServing() {
+void ClusterFront::StopServer() {
   std::unique_ptr<cluster::Server> server;
   {
     absl::MutexLock lock(&mutex_);
     server = std::move(server_);
   }
   server.reset();
+}
+
+absl::Status ClusterFront::FollowGroup() {
+  const std::string path = ClusterSocketPath(parts_->config);
+  if (path.empty() || watch_ == nullptr) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<gid_t> group,
+                            FindClusterGroup(parts_->config.kube));
+  absl::ReleasableMutexLock lock(&mutex_);
+  const bool serves = server_ != nullptr;
+  lock.Release();
+  if (serves && group == served_group_) return absl::OkStatus();
+  StopServer();
+  return StartServer(path);
+}
+
+void ClusterFront::StopServing() {
+  StopServer();
   if (watch_ == nullptr) return;
   parts_->classes->registry()->changed().Listen(nullptr);
   parts_->node->publisher()->Unsubscribe(subscription_);

@@ -3,8 +3,11 @@
 #ifndef PLIMSOLL_DAEMON_CLUSTER_FRONT_H_
 #define PLIMSOLL_DAEMON_CLUSTER_FRONT_H_
 
+#include <sys/types.h>
+
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -52,6 +55,9 @@ class ClusterFront {
   // Serves the socket; nothing where the configuration has none. By default the socket has a
   // directory of its own, which stays: others have it mounted.
   absl::Status Serve();
+  // Serves the socket with its group as the machine knows it now: a package may have made the group
+  // since. Cuts off its clients if the group is another; they connect again.
+  absl::Status FollowGroup();
   // Cuts off its clients.
   void StopServing();
   // After the CRI's end.
@@ -66,9 +72,12 @@ class ClusterFront {
  private:
   cluster::ReportSources Sources() const;
   absl::StatusOr<cluster::ServerOptions> ServerOptionsFor(const std::string& path) const;
+  absl::Status StartServer(const std::string& path);
+  void StopServer();
 
   std::unique_ptr<Parts> parts_;
   int subscription_ = 0;  // to topologies
+  std::optional<gid_t> served_group_;
   // One thread changes them, with the mutex held.
   mutable absl::Mutex mutex_;
   std::unique_ptr<cluster::PodClasses> classes_;

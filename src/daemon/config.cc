@@ -361,14 +361,16 @@ absl::Status ValidateConfig(const Config& config) {
     if (one != other || one.empty()) continue;
     tell(absl::StrCat(keys, ": the two sockets must differ, both are ", one));
   }
+  const std::string cluster_group =
+      config.kube.socket_group == kAutomaticGroup ? "" : config.kube.socket_group;
   for (const auto& [key, group] : {std::pair("socket_group", config.socket_group),
-                                   std::pair("kube.socket_group", config.kube.socket_group)}) {
+                                   std::pair("kube.socket_group", cluster_group)}) {
     if (group.empty() || getgrnam(group.c_str()) != nullptr) continue;
     tell(absl::StrCat(key, ": there is no group '", group,
                       "' on this machine; make it (groupadd --system ", group,
                       ") or leave it out"));
   }
-  if (config.kube.socket.empty() && !config.kube.socket_group.empty()) {
+  if (config.kube.socket.empty() && !cluster_group.empty()) {
     tell("kube.socket_group: kube.socket is empty, so there is no socket that it could use");
   }
   if (config.streaming.certificate.empty() != config.streaming.key.empty()) {

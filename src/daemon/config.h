@@ -52,10 +52,15 @@ struct StreamingConfig {
   bool operator==(const StreamingConfig&) const = default;
 };
 
+// The value of kube.socket_group that means plimsoll-kube's own group, if there is one.
+inline constexpr char kAutomaticGroup[] = "auto";
+
 // The socket for plimsoll-kube.
 struct KubeConfig {
   std::string socket = "auto";  // absolute path; auto: cluster/cluster.sock in run_dir; empty: none
-  std::string socket_group;     // the group that may use it beside root; empty: root only
+  // The group that may use it beside root; auto: plimsoll-kube, where this machine has that group;
+  // empty: root only.
+  std::string socket_group = kAutomaticGroup;
   bool operator==(const KubeConfig&) const = default;
 };
 

@@ -307,7 +307,8 @@ constexpr Option kOptions[] = {
        config.kube.socket_group = value;
        return absl::OkStatus();
      },
-     "group that may use that socket; empty: root only"},
+     "group that may use that socket; auto: plimsoll-kube if there is such a group; empty: root "
+     "only"},
     {"kubelet.root", OptionKind::kText,
      [](Config& config, const std::string& value) {
        return SetDirectory(config.kubelet.root, value);

@@ -107,6 +107,10 @@ class DaemonImpl final : public Daemon {
         fields);
     ReloadNodeResources(config.node_resources);
     engine_->classes()->Reload();
+    if (const absl::Status served = cluster_.FollowGroup(); !served.ok()) {
+      log_->Write(LogLevel::kError, "the socket for plimsoll-kube is not served",
+                  {{"error", std::string(served.message())}});
+    }
   }
 
   bool Stop(absl::Duration grace) override {
