@@ -43,7 +43,11 @@ absl::Status Prepare(sqlite::Database& database, const std::string& path) {
   PLIMSOLL_RETURN_IF_ERROR(database.Execute(ImportedGrants::kSchema));
   PLIMSOLL_RETURN_IF_ERROR(
       database.Execute(absl::StrCat("PRAGMA user_version = ", kSchemaVersion)));
-  return transaction.Commit();
+  PLIMSOLL_RETURN_IF_ERROR(transaction.Commit());
+  // Puts the version into the file's own header, where an older package's preinst looks for it. On
+  // a full disk it gets there with a later checkpoint.
+  database.Execute("PRAGMA wal_checkpoint(TRUNCATE)").IgnoreError();
+  return absl::OkStatus();
 }
 
 // 0 for none.

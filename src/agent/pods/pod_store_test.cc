@@ -146,6 +146,17 @@ TEST_F(PodStoreTest, ADatabaseOfANewerAgentIsLeftAlone) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("schema version 99"));
 }
 
+// A package is not replaced by an older one that can't read the database: its preinst reads the
+// file.
+TEST_F(PodStoreTest, TheFilesHeaderHasTheSchemaWhileTheAgentRuns) {
+  Open();
+  Execute("DROP TABLE wishes; PRAGMA user_version = 2");
+  const auto store = Open();
+  const std::string file = dir_.root().Read(PodStore::kFileName).value();
+  ASSERT_GE(file.size(), 64u);
+  EXPECT_EQ(file.substr(60, 4), std::string({0, 0, 0, static_cast<char>(3)}));
+}
+
 TEST_F(PodStoreTest, AnUnreadableRowIsNamedAndTheOthersLoad) {
   ASSERT_TRUE(Open()->Put({RecordOf("a"), RecordOf("b")}).ok());
   Execute("UPDATE pods SET object = 'no json' WHERE name = 'a'");
