@@ -107,7 +107,8 @@ class PackagesTest(unittest.TestCase):
 
     def test_preinst_refuses_a_newer_database_alone(self):
         for package, key in (("plimsoll", "state_dir"), ("plimsoll-agent", "stateDirectory")):
-            for configuration in ("", f"{key}: OTHER\n", f'{key}: "OTHER" # a comment\n'):
+            for configuration in ("", f"{key}: OTHER\n", f'{key}: "OTHER" # a comment\n',
+                                  f"{key}: 'OTHER'\n"):
                 for schema in (None, 0, 3):
                     done = self.preinst(package, configuration, schema)
                     self.assertEqual((done.returncode, done.stderr), (0, ""), configuration)
@@ -125,13 +126,13 @@ script=$1 state=$2 volume=$3
 mount -t tmpfs none /var/lib
 mount -t tmpfs none /run
 [ ! -d /etc/plimsoll ] || mount -t tmpfs none /etc/plimsoll
-mkdir -p "$volume/below" "$state/pods/a pod/1" "$state/images"
+mkdir -p "$volume/below" "$state/pods/a 1pod/1" "$state/images"
 echo kept >"$volume/file"
 mount --bind "$volume" "$volume"
 mount --make-shared "$volume"
 mount -t tmpfs none "$volume/below"
 echo kept >"$volume/below/file"
-mount --rbind "$volume" "$state/pods/a pod/1"
+mount --rbind "$volume" "$state/pods/a 1pod/1"
 sh "$script" purge
 [ ! -e "$state" ]
 cat "$volume/file" "$volume/below/file"
