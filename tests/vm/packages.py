@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Boots a bare Debian with systemd and an apt repository of two versions of the packages.
 
-    tests/vm/packages.py --build build/check [--dist bookworm] [--root DIR]
+    tests/vm/packages.py --build build/check [--dist bookworm] [--packages DIR]
 
 packages_job says what has to hold: installation, upgrade, refused downgrade, removal, refused purge and purge,
-all with running pods. Both versions package the same build. What the machine left is in
-BUILD/vm/packages/results.
+all with running pods. Both versions package the same build, or are the packages of --packages, as tools/packages.sh
+leaves them. What the machine left is in BUILD/vm/packages/results.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import job
 import vm
 
 SOURCE = job.HERE.parent.parent
-VERSIONS = ["0.0.1", "0.0.2"]
+BUILD_VERSION = "0.0.1"
 # Of the system, before any package of ours; the last three for the job.
 SYSTEM = ["systemd-sysv", "dbus", "kmod", "busybox-static", "procps", "iproute2"]
 # What users have because apt recommends it.
@@ -35,11 +35,16 @@ def run(*command, **options):
     subprocess.run([str(word) for word in command], check=True, **options)
 
 
-def make_packages(build, directory, dist, arch):
-    """Packages the build in both versions; returns the directories with the packages."""
-    old, new = [directory / version / f"{dist}-{arch}" / "result" for version in VERSIONS]
-    run(SOURCE / "tools/packages.sh", dist, cwd=SOURCE, stdout=subprocess.DEVNULL,
-        env={**os.environ, "BUILD": str(build), "VERSION": VERSIONS[0], "RESULT": str(old)})
+def make_packages(arguments, directory, dist_arch):
+    """Packages in two versions, the older first: {version: directory}."""
+    old = directory / "old" / dist_arch / "result"
+    new = directory / "new" / dist_arch / "result"
+    if arguments.packages is None:
+        run(SOURCE / "tools/packages.sh", arguments.dist, cwd=SOURCE, stdout=subprocess.DEVNULL,
+            env={**os.environ, "BUILD": str(arguments.build.resolve()), "VERSION": BUILD_VERSION,
+                 "RESULT": str(old)})
+    else:
+        shutil.copytree(arguments.packages, old, ignore=shutil.ignore_patterns("*-dbgsym_*"))
     new.mkdir(parents=True)
     (new / "SHA256SUMS").touch()
     # The newer ones differ by the version alone, which takes seconds and not minutes.
@@ -47,12 +52,13 @@ def make_packages(build, directory, dist, arch):
         work = directory / "repack"
         run("dpkg-deb", "--raw-extract", package, work)
         control = work / "DEBIAN/control"
-        control.write_text(control.read_text().replace(f"Version: {VERSIONS[0]}\n",
-                                                       f"Version: {VERSIONS[1]}\n"))
+        text = control.read_text()
+        version = re.search(r"^Version: (.*)$", text, re.MULTILINE).group(1)
+        control.write_text(text.replace(f"Version: {version}\n", f"Version: {version}+new\n"))
         run("dpkg-deb", "-Znone", "--root-owner-group", "--build", work,
-            new / package.name.replace(VERSIONS[0], VERSIONS[1]), stdout=subprocess.DEVNULL)
+            new / package.name.replace(version, f"{version}+new"), stdout=subprocess.DEVNULL)
         shutil.rmtree(work)
-    return [old, new]
+    return {version: old, f"{version}+new": new}
 
 
 def make_repository(results, directory):
@@ -115,19 +121,20 @@ def schema():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--packages", type=pathlib.Path)
     parser.add_argument("--dist", default="bookworm")
     parser.add_argument("--mirror", default=os.environ.get("MIRROR", "http://deb.debian.org/debian"))
-    parser.add_argument("--timeout", type=float, default=2400)
+    parser.add_argument("--timeout", type=float, default=3600)
     arguments = parser.parse_args()
     build = arguments.build.resolve()
     directory = build / "vm/packages"
     kernel = job.find_kernel()
     arch = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True,
                           check=True).stdout.strip()
-    for name in ("gnupg", "repository", *VERSIONS):
+    for name in ("gnupg", "repository", "old", "new", "repack"):
         shutil.rmtree(directory / name, ignore_errors=True)
-    results = make_packages(build, directory, arguments.dist, arch)
-    repository = make_repository(results, directory)
+    versions = make_packages(arguments, directory, f"{arguments.dist}-{arch}")
+    repository = make_repository(versions.values(), directory)
     root = directory / f"root-{arguments.dist}"
     make_root(root, arguments.dist, repository, arguments.mirror)
     add_job(root, kernel)
@@ -138,7 +145,7 @@ def main():
     shutil.rmtree(root)
     return vm.run(vm.Options(
         kernel=kernel, images=directory, results=directory / "results",
-        job=job.HERE / "packages_job", arguments=[*VERSIONS, schema()],
+        job=job.HERE / "packages_job", arguments=[*versions, schema()],
         append=[*job.SYSTEMD_ARGUMENTS, *(f"systemd.mask={name}" for name in MASK)],
         timeout=arguments.timeout))
 
