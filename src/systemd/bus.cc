@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <systemd/sd-bus.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
+#include "systemd/sd_bus.h"
 
 namespace plimsoll::systemd {
 namespace {

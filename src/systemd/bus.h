@@ -31,7 +31,7 @@ class Bus {
  public:
   virtual ~Bus() = default;
 
-  // `address`: in D-Bus' format. No call takes longer than `patience`.
+  // Call LoadSdBus before. `address`: in D-Bus' format. No call takes longer than `patience`.
   static std::unique_ptr<Bus> Make(const std::string& address, absl::Duration patience);
 
   // UNAVAILABLE: no connection, a lost one, or no systemd; the method may have run or not. An error

@@ -1,7 +1,5 @@
 #include "systemd/units.h"
 
-#include <systemd/sd-bus.h>
-
 #include <memory>
 #include <utility>
 
@@ -10,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "systemd/bus.h"
+#include "systemd/sd_bus.h"
 
 namespace plimsoll::systemd {
 namespace {
@@ -185,6 +184,7 @@ bool SystemdIsThere(const FsRoot& host) {
 
 absl::StatusOr<std::unique_ptr<Units>> ConnectUnitsAt(const std::string& address,
                                                       absl::Duration patience) {
+  PLIMSOLL_RETURN_IF_ERROR(LoadSdBus());
   auto units = std::make_unique<BusUnits>(Bus::Make(address, patience));
   PLIMSOLL_RETURN_IF_ERROR(units->LookAtSystemd());
   return std::unique_ptr<Units>(std::move(units));
