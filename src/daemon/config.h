@@ -33,7 +33,7 @@ struct LogConfig {
 // Pods' networks (CNI).
 struct NetworkConfig {
   std::string config_dir = "/etc/cni/net.d";  // empty: pods have loopback alone
-  std::vector<std::string> plugin_dirs = {"/opt/cni/bin", "/usr/lib/cni"};
+  std::vector<std::string> plugin_dirs = {"/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni"};
   int plugin_timeout = 60;              // seconds, for each execution
   std::vector<std::string> interfaces;  // interfaces whose addresses are the pod's; empty: all
   bool collect_garbage = false;

@@ -63,10 +63,10 @@ absl::StatusOr<std::string> Plugins::Find(const std::string& type) const {
     if (fault == nullptr) return path;
     return absl::FailedPreconditionError(absl::StrCat("plugin ", type, ": ", path, " ", fault));
   }
-  return absl::NotFoundError(absl::StrCat("plugin ", type, ": no such program in ",
-                                          absl::StrJoin(directories_, ", "),
-                                          " (Debian: apt-get install containernetworking-plugins; "
-                                          "elsewhere: set network.plugin_dirs)"));
+  return absl::NotFoundError(
+      absl::StrCat("plugin ", type, ": no such program in ", absl::StrJoin(directories_, ", "),
+                   " (install containernetworking-plugins, or cni-plugins on openSUSE; or set "
+                   "network.plugin_dirs)"));
 }
 
 absl::StatusOr<std::string> Plugins::Run(const std::string& type, const PluginCall& call) const {
