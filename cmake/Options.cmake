@@ -42,11 +42,12 @@ if(flags MATCHES "-O[1-3s]" AND NOT PLIMSOLL_SANITIZE)
   add_link_options(-Wl,-z,relro,-z,now)
 endif()
 
-option(PLIMSOLL_PACK_RELOCATIONS "Pack relative relocations as DT_RELR, for glibc 2.36 and later" ON)
+option(PLIMSOLL_PORTABLE "For distributions with glibc 2.34 or later (tools/tarball.sh); only links differ" OFF)
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
-  # An unused library costs time at each start. Relocations as DT_RELR take a tenth of the size.
+  # An unused library costs time at each start. Relocations as DT_RELR take a tenth of the size, and need
+  # glibc 2.36.
   add_link_options(-Wl,--as-needed)
-  if(PLIMSOLL_PACK_RELOCATIONS)
+  if(NOT PLIMSOLL_PORTABLE)
     add_link_options(-Wl,-z,pack-relative-relocs)
   endif()
 endif()

@@ -56,11 +56,11 @@ class HardeningTest(unittest.TestCase):
                            PLIMSOLL_SANITIZE="thread")
         self.assertNotIn(FORTIFY, flags)
 
-    def test_packed_relocations_can_be_left_out(self):
+    def test_portable_programs_have_no_packed_relocations(self):
         release = {"CMAKE_BUILD_TYPE": "Release", "CMAKE_CXX_FLAGS_RELEASE": "-O2"}
         self.assertIn("pack-relative-relocs", self.flags(**release))
         self.assertNotIn("pack-relative-relocs",
-                         self.flags(**release, PLIMSOLL_PACK_RELOCATIONS="OFF"))
+                         self.flags(**release, PLIMSOLL_PORTABLE="ON"))
 
 
 if __name__ == "__main__":
