@@ -24,29 +24,12 @@ image=$share/plimsoll/images/plimsoll.dev/examples/busybox.tar
 mkdir -p "${image%/*}"
 tools/example_image.sh "$image"
 
-# Debian packages whose archives (.a) are in these programs. Static programs have the C and C++ libraries too.
-linked() {
-  ninja -C "$build" -t inputs "$@" | grep '^/usr/lib/.*\.a$' | xargs -r realpath | owners
-  for program; do
-    readelf -d "$build/bin/$program" | grep -q 'Shared library: \[libstdc++' && continue
-    owners "$(c++ -print-file-name=libstdc++.a)"
-    readelf -d "$build/bin/$program" | grep -q 'Shared library: \[libc\.' || owners "$(c++ -print-file-name=libc.a)"
-  done
-}
-owners() {
-  if [ $# -gt 0 ]; then realpath "$@"; else cat; fi | sort -u | xargs -r dpkg-query -S | sed 's/: .*//; s/,.*//'
-}
-# Libraries that are headers alone.
-headers='nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libboost1.[0-9]*-dev libspdlog-dev'
-
-# declare PACKAGE PROGRAM... : the field Static-Built-Using of PACKAGE, and the licences.
+# declare_licences PACKAGE 'FURTHER...' PROGRAM... : the field Static-Built-Using of PACKAGE, and the licences.
 declare_licences() {
   package=$1
-  shift
-  licences=$share/doc/$package/licences
-  mkdir -p "$licences"
-  built_with=$(linked "$@" | sort -u)
-  [ "$package" != plimsoll-examples ] || built_with="$built_with busybox-static"
+  further=$2
+  shift 2
+  built_with=$(packaging/licences.sh "$build" "$share/doc/$package/licences" "$further" "$@")
   # A debug build has no archives; without names dpkg-query would list every package.
   sources=
   if [ -n "$built_with" ]; then
@@ -54,14 +37,9 @@ declare_licences() {
     sources=$(dpkg-query -W -f '${source:Package} (= ${source:Version})\n' $built_with | sort -u | paste -sd , | sed 's/,/, /g')
   fi
   echo "plimsoll:Static-Built-Using=$sources" >>"debian/$package.substvars"
-  # shellcheck disable=SC2086
-  for each in $(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $built_with $headers 2>/dev/null |
-    sed -n 's/^installed //p' | sort -u); do
-    cp -L "/usr/share/doc/$each/copyright" "$licences/$each"
-  done
   cp NOTICE "$share/doc/$package/NOTICE"
 }
-declare_licences plimsoll plimsoll plimsolld plimsoll-monitor plimsoll-launch plimsoll-exec plimsoll-pause plimsoll-hwloc
-declare_licences plimsoll-agent plimsoll-agent
-declare_licences plimsoll-kube plimsoll-kube
-declare_licences plimsoll-examples nri-logger nri-cpu-pinner nri-class-assigner device-plugin topology-provider
+declare_licences plimsoll '' plimsoll plimsolld plimsoll-monitor plimsoll-launch plimsoll-exec plimsoll-pause plimsoll-hwloc
+declare_licences plimsoll-agent '' plimsoll-agent
+declare_licences plimsoll-kube '' plimsoll-kube
+declare_licences plimsoll-examples busybox-static nri-logger nri-cpu-pinner nri-class-assigner device-plugin topology-provider
