@@ -90,6 +90,9 @@ fuzz: setup ## run each fuzzer for SECONDS (60); fails when one finds something
 packages: setup-packages ## Debian packages of HEAD in build/packages (DIST=bookworm or trixie, ARCH, CCACHE=1)
 	@tools/packages.sh $(DIST) $(ARCH)
 
+tarball: setup-packages ## the same of Debian 12, and a tarball for other distributions (docs/install.md)
+	@TARBALL=1 tools/packages.sh bookworm $(ARCH)
+
 repository: setup-packages ## a signed apt repository of these packages in build/repository (KEY=, URL=)
 	@URL="$(URL)" tools/repository.sh "$(KEY)"
 
@@ -117,5 +120,5 @@ setup-build:
 setup-packages:
 	@tools/setup.sh packages
 
-.PHONY: kube-image help demo check build release lint lint-all figures format bench kill-test soak vm-kill-test vm-systemd-test vm-selinux-test asan tsan clang fuzz install packages repository check-release clean \
+.PHONY: kube-image help demo check build release lint lint-all figures format bench kill-test soak vm-kill-test vm-systemd-test vm-selinux-test asan tsan clang fuzz install packages tarball repository check-release clean \
 	setup setup-build setup-packages

@@ -11,6 +11,7 @@
 #   JOBS=N       compilers at once (default: processors)
 #   CCACHE=1     takes objects of earlier builds; without, everything is compiled, as a comparison of builds needs
 #   MIRROR=URL   Debian's archive (default: http://deb.debian.org/debian)
+#   TARBALL=1    also makes the tarball for other distributions (tools/tarball.sh), on bookworm and without BUILD
 #   COMMIT=NAME  packages this commit in place of HEAD
 #   BUILD=DIR    packages this finished build of the work tree, as it is, with VERSION as the packages' version:
 #                for tests of the packages themselves (tests/vm/packages.py). They are in RESULT.
@@ -32,6 +33,7 @@ case $dist in
 esac
 [ "$arch" = "$(dpkg --print-architecture)" ] ||
   fail "ARCH=$arch: packages are built on a machine of their own architecture, and this one is $(dpkg --print-architecture)"
+[ -z "${TARBALL:-}" ] || [ "$dist" = bookworm ] || fail "a tarball is made on bookworm, whose glibc is the oldest"
 [ "$(id -u)" = 0 ] || fail "needs root, for the root directory of the build"
 command -v mmdebstrap >/dev/null || fail "there is no mmdebstrap: tools/setup.sh packages"
 [ -n "${BUILD:-}" ] || [ -z "$(git status --porcelain --untracked-files=no)" ] || echo "packages: uncommitted changes are not packaged" >&2
@@ -83,6 +85,12 @@ export SOURCE_DATE_EPOCH=$epoch DEB_BUILD_OPTIONS=parallel=${JOBS:-$(nproc)} LC_
 ${BUILD:+export PLIMSOLL_BUILD_DIRECTORY=$BUILD DEB_BUILD_OPTIONS=noautodbgsym DPKG_DEB_COMPRESSOR_TYPE=none}
 $([ -n "${CCACHE:-}" ] && echo "export CCACHE_DIR=/ccache" || echo "export CCACHE_DISABLE=1")
 dpkg-buildpackage --no-sign --build=binary
+if [ -n "${TARBALL:-}" ]; then
+  # The same objects, linked again.
+  cmake -DPLIMSOLL_PORTABLE=ON build/package >/dev/null
+  cmake --build build/package -j ${JOBS:-$(nproc)} --target plimsoll_linking
+  tools/tarball.sh build/package /build
+fi
 cd ..
 ${BUILD:+exit 0}
 # lintian of Debian 12 doesn't know the field Static-Built-Using of its own dpkg; the distribution is no mistake
@@ -114,8 +122,8 @@ if [ "$status" != 0 ]; then
   tail -n 40 "$result/build.log" >&2
   fail "failed with status $status; all of its output is in $result/build.log"
 fi
-find "$root/build" -maxdepth 1 -type f \( -name '*.deb' -o -name '*.buildinfo' -o -name '*.changes' \) -exec cp {} "$result" \;
-(cd "$result" && sha256sum ./*.deb >SHA256SUMS)
+find "$root/build" -maxdepth 1 -type f \( -name '*.deb' -o -name '*.buildinfo' -o -name '*.changes' -o -name '*.tar.gz' \) -exec cp {} "$result" \;
+(cd "$result" && find . -name '*.deb' -o -name '*.tar.gz' | sort | xargs sha256sum >SHA256SUMS)
 rm -rf "$root/build"
 echo "packages: in $result:"
-(cd "$result" && ls -sh1 ./*.deb)
+(cd "$result" && find . -name '*.deb' -o -name '*.tar.gz' | sort | xargs ls -sh1)

@@ -1,0 +1,312 @@
+#!/bin/sh
+# Installs Plimsoll from an unpacked tarball, or removes what it installed:
+#
+#   ./install.sh [--prefix DIRECTORY] [--destdir DIRECTORY]
+#   ./install.sh --uninstall [--prefix DIRECTORY] [--destdir DIRECTORY]
+#
+#   --prefix   the installation, /usr/local by default: bin, lib, libexec and share below it
+#   --destdir  the root of another system, such as an image; this machine is then neither checked nor changed
+#
+# Pods run on: each file is replaced in one step, and daemons that run are restarted. Nothing is enabled or
+# started that didn't run, and neither configuration nor state is touched.
+set -eu
+umask 022
+
+# Filled in by tools/tarball.sh.
+version='@VERSION@'
+machine='@MACHINE@'
+glibc='@GLIBC@'
+daemon_schema='@DAEMON_SCHEMA@'
+agent_schema='@AGENT_SCHEMA@'
+
+here=$(cd "$(dirname "$0")" && pwd)
+prefix=/usr/local
+destdir=
+uninstall=
+os_release=${PLIMSOLL_OS_RELEASE:-/etc/os-release}  # another file for tests
+units='plimsoll-kube.service plimsoll-kube.socket plimsoll-agent.service plimsolld.service'
+
+fail() {
+  echo "install.sh: $1" >&2
+  exit 1
+}
+
+usage() {
+  sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
+}
+
+while [ $# -gt 0 ]; do
+  case $1 in
+    --prefix=* | --destdir=*)
+      option=$1
+      shift
+      set -- "${option%%=*}" "${option#*=}" "$@"
+      continue
+      ;;
+    --prefix | --destdir)
+      [ $# -gt 1 ] || fail "$1 needs a directory"
+      case $2 in
+        *[!A-Za-z0-9/._+-]*) fail "$1 $2: only letters, digits and /._+- are allowed" ;;
+        /*) ;;
+        *) fail "$1 $2: must be an absolute path" ;;
+      esac
+      if [ "$1" = --prefix ]; then prefix=${2%/}; else destdir=${2%/}; fi
+      shift
+      ;;
+    --uninstall) uninstall=1 ;;
+    --help) usage && exit 0 ;;
+    *) fail "unknown argument $1; ./install.sh --help" ;;
+  esac
+  shift
+done
+record=$destdir$prefix/share/plimsoll/installed-files
+[ -n "$destdir" ] || [ "$(id -u)" = 0 ] || fail "only root can install; with --destdir anybody can"
+
+# systemd reads units below these two prefixes, and everybody's in /etc.
+case $prefix in
+  /usr | /usr/local) unit_directory=$prefix/lib/systemd/system ;;
+  *) unit_directory=/etc/systemd/system ;;
+esac
+has_systemd() {
+  [ -z "$destdir" ] && [ -d /run/systemd/system ]
+}
+
+# One of the words debian, fedora, suse and unknown.
+family() {
+  # shellcheck source=/dev/null
+  for id in $(. "$os_release" 2>/dev/null && echo "${ID:-} ${ID_LIKE:-}"); do
+    case $id in
+      debian | ubuntu) echo debian && return ;;
+      fedora | rhel | centos) echo fedora && return ;;
+      suse | sles | opensuse*) echo suse && return ;;
+    esac
+  done
+  echo unknown
+}
+
+# The package of a library or program, by the distribution's family.
+package_of() {
+  case $family:$1 in
+    debian:libarchive.so.13) echo libarchive13 ;;
+    debian:libhwloc.so.15) echo libhwloc15 ;;
+    debian:libseccomp.so.2) echo libseccomp2 ;;
+    debian:libssl.so.3 | debian:libcrypto.so.3) echo libssl3 ;;
+    debian:libz.so.1) echo zlib1g ;;
+    debian:libstdc++.so.6) echo libstdc++6 ;;
+    debian:libgcc_s.so.1) echo libgcc-s1 ;;
+    fedora:libarchive.so.13) echo libarchive ;;
+    fedora:libhwloc.so.15) echo hwloc-libs ;;
+    fedora:libseccomp.so.2) echo libseccomp ;;
+    fedora:libssl.so.3 | fedora:libcrypto.so.3) echo openssl-libs ;;
+    fedora:libz.so.1) echo zlib ;;
+    fedora:libstdc++.so.6) echo libstdc++ ;;
+    fedora:libgcc_s.so.1) echo libgcc ;;
+    fedora:iptables) echo iptables-nft ;;
+    suse:libarchive.so.13) echo libarchive13 ;;
+    suse:libhwloc.so.15) echo libhwloc15 ;;
+    suse:libseccomp.so.2) echo libseccomp2 ;;
+    suse:libssl.so.3 | suse:libcrypto.so.3) echo libopenssl3 ;;
+    suse:libz.so.1) echo libz1 ;;
+    suse:libstdc++.so.6) echo libstdc++6 ;;
+    suse:libgcc_s.so.1) echo libgcc_s1 ;;
+    suse:bridge) echo cni-plugins ;;
+    *:bridge) echo containernetworking-plugins ;;
+    *) echo "$1" ;;
+  esac
+}
+
+# The command that installs what has these names.
+remedy() {
+  case $family in
+    debian) printf 'apt-get install' ;;
+    fedora) printf 'dnf install' ;;
+    suse) printf 'zypper install' ;;
+    *) printf 'install' ;;
+  esac
+  for wanted; do package_of "$wanted"; done | sort -u | sed 's/^/ /' | tr -d '\n'
+}
+
+# is_older A B: version A is older than B.
+is_older() {
+  a_minor=${1#*.}
+  b_minor=${2#*.}
+  [ "${1%%.*}" -lt "${2%%.*}" ] ||
+    { [ "${1%%.*}" -eq "${2%%.*}" ] && [ "${a_minor%%[!0-9]*}" -lt "${b_minor%%[!0-9]*}" ]; }
+}
+
+check_libc() {
+  # shellcheck source=/dev/null
+  name=$(. "$os_release" 2>/dev/null && echo "${PRETTY_NAME:-}") || true
+  name=${name:-this machine}
+  found=$(getconf GNU_LIBC_VERSION 2>/dev/null || ldd --version 2>/dev/null | sed -n '1s/.*(.*) /glibc /p')
+  case $found in
+    "glibc "[0-9]*.[0-9]*) ;;
+    *) fail "Plimsoll needs the GNU C library (glibc) $glibc or newer, and $name has another one, such as musl. Nothing was changed." ;;
+  esac
+  ! is_older "${found#glibc }" "$glibc" ||
+    fail "Plimsoll needs glibc $glibc or newer, and $name has $found. RHEL 9, Ubuntu 22.04, Debian 12, openSUSE Leap 15.6 and what is newer have one. Nothing was changed."
+}
+
+check_packages() {
+  for package in plimsoll plimsoll-agent plimsoll-kube; do
+    remove=
+    if dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -Evqx 'not-installed|config-files'; then
+      remove='apt-get remove'
+    elif rpm -q --quiet "$package" 2>/dev/null; then
+      remove='dnf remove'
+    fi
+    [ -z "$remove" ] ||
+      fail "the package $package is installed, and its units are those of this tarball. Upgrade it instead, or remove it first ($remove $package; pods run on). Nothing was changed."
+  done
+}
+
+# The loader names what it doesn't find.
+check_libraries() {
+  missing=
+  for program in "$here"/bin/* "$here/libexec/plimsoll/plimsoll-hwloc"; do
+    output=$(LC_ALL=C ldd "$program" 2>&1) || true
+    case $output in
+      *"=>"*) ;;
+      *) fail "$program can't be executed here: ${output:-no answer}. Is this a file system with the option noexec?" ;;
+    esac
+    missing="$missing $(echo "$output" | sed -n 's/^[[:space:]]*\([^ ]*\) => not found.*/\1/p' | tr '\n' ' ')"
+    versions=$(echo "$output" | grep 'version .* not found' || true)
+    [ -z "$versions" ] || fail "a library of this machine is too old: $versions. Nothing was changed."
+  done
+  # shellcheck disable=SC2046,SC2086
+  set -- $(printf '%s\n' $missing | sort -u)
+  [ $# = 0 ] || fail "this machine lacks $*: $(remedy "$@"). Nothing was changed."
+}
+
+# check_schema CONFIGURATION KEY DEFAULT DATABASE KNOWN
+check_schema() {
+  state=$(sed -n "s/^$2:[[:space:]]*\"\{0,1\}\([^\"#[:space:]]*\).*/\1/p" "/etc/plimsoll/$1" 2>/dev/null || true)
+  database=${state:-$3}/$4
+  # SQLite's user_version, big-endian, at byte 60: https://www.sqlite.org/fileformat.html section 1.3.
+  schema=$(od -An -tu1 -j60 -N4 "$database" 2>/dev/null | while read -r a b c d; do echo $(((a << 24) + (b << 16) + (c << 8) + d)); done)
+  [ "${schema:-0}" -le "$5" ] ||
+    fail "$database was written by a newer version (schema $schema, this one knows up to $5). Nothing was changed."
+}
+
+check_machine() {
+  [ "$(uname -m)" = "$machine" ] || fail "this tarball is for $machine, and this machine is $(uname -m)"
+  check_libc
+  check_packages
+  check_libraries
+  check_schema plimsolld.yaml state_dir /var/lib/plimsoll plimsoll.db "$daemon_schema"
+  check_schema agent.yaml stateDirectory /var/lib/plimsoll-agent agent.db "$agent_schema"
+}
+
+# "SOURCE TARGET" of each file, helpers before the programs that look for them.
+files() {
+  (cd "$here" && find lib libexec bin share -type f | LC_ALL=C sort) | while read -r file; do
+    case $file in
+      lib/systemd/system/*) echo "$file $unit_directory/${file##*/}" ;;
+      *) echo "$file $prefix/$file" ;;
+    esac
+  done
+}
+
+# Everything is copied beside its place first, so that a full disk changes nothing.
+new() {
+  echo "${1%/*}/.${1##*/}.plimsoll-new"
+}
+
+install_files() {
+  scratch=$(mktemp -d)
+  files >"$scratch/files"
+  trap 'while read -r source target; do rm -f "$(new "$destdir$target")"; done <"$scratch/files"; rm -rf "$scratch"' EXIT
+  trap 'exit 1' HUP INT TERM
+  mkdir -p "${record%/*}"
+  while read -r source target; do
+    mkdir -p "$destdir${target%/*}"
+    case $source in
+      lib/systemd/*) sed "s|@PREFIX@|$prefix|g" "$here/$source" >"$(new "$destdir$target")" ;;
+      *) cp "$here/$source" "$(new "$destdir$target")" ;;
+    esac
+    mode=644
+    [ ! -x "$here/$source" ] || mode=755
+    chmod "$mode" "$(new "$destdir$target")"
+  done <"$scratch/files"
+  while read -r source target; do
+    mv -f "$(new "$destdir$target")" "$destdir$target"
+  done <"$scratch/files"
+
+  sed 's/^[^ ]* //' "$scratch/files" | LC_ALL=C sort >"$scratch/installed"
+  # What an older version had and this one hasn't.
+  [ ! -e "$record" ] || LC_ALL=C comm -23 "$record" "$scratch/installed" | while read -r target; do
+    rm -f "$destdir$target"
+  done
+  cp "$scratch/installed" "$record.new"
+  mv -f "$record.new" "$record"
+  if [ -z "$destdir" ] && command -v selinuxenabled >/dev/null && selinuxenabled; then
+    xargs restorecon <"$record" || true
+  fi
+}
+
+restart_daemons() {
+  if has_systemd; then
+    systemctl daemon-reload
+    for restarted in plimsolld.service plimsoll-agent.service "plimsoll-kube.service plimsoll-kube.socket"; do
+      # shellcheck disable=SC2086
+      systemctl try-restart $restarted ||
+        fail "$version is installed, and ${restarted% *} doesn't start: journalctl -u ${restarted% *} says why. Pods run on."
+    done
+  elif readlink /proc/[0-9]*/exe 2>/dev/null | grep -q "^$prefix/bin/plimsoll\(d\|-agent\|-kube\) (deleted)"; then
+    echo "Daemons that run are of the older version: restart them."
+  fi
+}
+
+# What a container needs besides, by name.
+say_what_else_is_missing() {
+  missing=
+  command -v crun >/dev/null || missing=crun
+  for program in skopeo iptables; do
+    PATH="$PATH:/usr/sbin:/sbin" command -v "$program" >/dev/null || missing="$missing $program"
+  done
+  [ -x /opt/cni/bin/bridge ] || [ -x /usr/lib/cni/bridge ] || [ -x /usr/libexec/cni/bridge ] ||
+    missing="$missing bridge"
+  # shellcheck disable=SC2086
+  [ -z "$missing" ] || echo "Still missing for pods: $(remedy $missing)"
+  case " $missing " in
+    *" crun "*) ! command -v runc >/dev/null || echo "Or runc in its place: crun: $(command -v runc) in /etc/plimsoll/plimsolld.yaml." ;;
+  esac
+}
+
+if [ -n "$uninstall" ]; then
+  [ -e "$record" ] || fail "nothing is installed below $prefix: there is no $record"
+  if has_systemd; then
+    for unit in $units; do
+      ! grep -qx "$unit_directory/$unit" "$record" || systemctl disable --quiet --now "$unit" || true
+    done
+  fi
+  while read -r target; do
+    rm -f "$destdir$target"
+    directory=${target%/*}
+    while [ "$directory" != "${directory%/*plimsoll*}" ]; do
+      rmdir "$destdir$directory" 2>/dev/null || break
+      directory=${directory%/*}
+    done
+  done <"$record"
+  rm -f "$record"
+  rmdir "${record%/*}" 2>/dev/null || true
+  ! has_systemd || systemctl daemon-reload
+  echo "Plimsoll is removed from $destdir$prefix. Configuration (/etc/plimsoll) and state (/var/lib/plimsoll) stay."
+  if [ -z "$destdir" ] && readlink /proc/[0-9]*/exe 2>/dev/null | grep -q "^$prefix/libexec/plimsoll/plimsoll-monitor"; then
+    echo "Pods run on. Nothing restarts their containers or rotates their logs until plimsolld is installed and started"
+    echo "again, which finds them."
+  fi
+  exit 0
+fi
+
+family=$(family)
+[ -n "$destdir" ] || check_machine
+install_files
+if [ -z "$destdir" ]; then
+  if command -v systemd-sysusers >/dev/null; then
+    systemd-sysusers "$prefix/lib/sysusers.d/plimsoll-kube.conf" || echo "The user plimsoll-kube could not be made, as which plimsoll-kube runs."
+  fi
+  restart_daemons
+  say_what_else_is_missing
+fi
+echo "Plimsoll $version is installed in $destdir$prefix. As a daemon: systemctl enable --now plimsolld"
