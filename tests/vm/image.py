@@ -2,14 +2,15 @@
 """Makes the disk that the virtual machine boots from.
 
     tests/vm/image.py --kernel DIR --out DIR [--program PATH]... [--tool NAME]... [--file PATH]...
-                      [--tree DIR] [--systemd]
+                      [--tree DIR] [--systemd] [--root DIR]
 
 The disk holds this machine's own files, so that nothing needs to be downloaded and the programs run
 with the libraries they were linked to: programs (each at the path it has here), tools looked up in
 PATH, the libraries of all of them, busybox for everything else, and the kernel's modules. Beside it
 an initial ramdisk is made, which mounts it. --systemd: systemd too, for `init=/lib/systemd/systemd`.
---tree: the directory's content, such as what an installation has put below DESTDIR. `DIR/root.img` is for
-`vm.py`, which never changes it.
+--tree: the directory's content, such as what an installation has put below DESTDIR. --root: tools and libraries
+come from this directory and not from this machine, for programs of another architecture (tests/vm/root.sh).
+`DIR/root.img` is for `vm.py`, which never changes it.
 """
 
 import argparse
@@ -37,7 +38,6 @@ FILES = {"etc/passwd": "root:x:0:0:root:/root:/bin/sh\nmessagebus:x:100:100::/:/
          "etc/hosts": "127.0.0.1 localhost plimsoll-vm\n",
          "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
          "etc/hostname": "plimsoll-vm\n"}
-SYSTEMD = pathlib.Path("/usr/lib/systemd")
 # The job starts after everything else.
 SYSTEMD_FILES = {
     # Boot removes nothing below /tmp: the build may be there.
@@ -56,8 +56,10 @@ TOOL_FILES = {"skopeo": ["/etc/containers"],
                               "/usr/share/dbus-1/system-services/org.freedesktop.systemd1.service"]}
 
 
-def libraries(program):
+def libraries(program, root):
     """Absolute paths of the libraries that the dynamic linker loads for it; none if it is static."""
+    if root is not None:
+        return libraries_below(root, program)
     run = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False)
     if run.returncode != 0:
         return []
@@ -67,16 +69,43 @@ def libraries(program):
     return re.findall(r"(/\S+) \(0x", run.stdout)
 
 
+def libraries_below(root, program):
+    """The same for a program of another architecture, with the libraries below `root`: ldd would run it."""
+    directories = [root / "lib", *root.glob("lib/*-linux-gnu"), *root.glob("usr/lib/*-linux-gnu"),
+                   *root.glob("usr/lib/*-linux-gnu/systemd")]
+    found, wanted = {}, [program]
+    while wanted:
+        headers = subprocess.run(["readelf", "-W", "--program-headers", "--dynamic", str(wanted.pop())],
+                                 capture_output=True, text=True, check=False,
+                                 env={**os.environ, "LC_ALL": "C"}).stdout
+        names = re.findall(r"\(NEEDED\).*\[(.*)\]", headers)
+        names += [os.path.basename(name) for name in re.findall(r"interpreter: (\S+)\]", headers)]
+        for name in names:
+            if name in found:
+                continue
+            found[name] = next((each / name for each in directories if (each / name).exists()), None)
+            if found[name] is None:
+                raise SystemExit(f"image.py: {program} needs {name}, which is not below {root}")
+            wanted.append(found[name])
+    return [f"/{path.relative_to(root)}" for path in found.values()]
+
+
 class Tree:
     """The directory in which the root file system is assembled."""
 
-    def __init__(self, path):
+    def __init__(self, path, root):
         self.path = path
+        self.root = root             # of tools and libraries; None: this machine's
 
-    def place(self, source):
+    def from_root(self, path):
+        """Copies a tool or library to the same place."""
+        self.place(path, self.root / path.lstrip("/") if self.root is not None else path)
+
+    def place(self, path, source=None):
         """Copies a file or directory of this machine to the same place; links become files."""
+        source = source or path
         # With the merged /usr a library has two names; /lib here is a link to /usr/lib.
-        target = self.path / str(source).lstrip("/")
+        target = self.path / str(path).lstrip("/")
         if target.exists():
             return
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -91,8 +120,18 @@ class Tree:
 
     def place_program(self, program):
         self.place(program)
-        for library in libraries(program):
-            self.place(library)
+        self.place_libraries(program)
+
+    def place_tool(self, name):
+        path = find_tool(name, self.root)
+        self.from_root(path)
+        self.place_libraries(self.root / path.lstrip("/") if self.root is not None else path)
+        for other in TOOL_FILES.get(name, []):
+            self.from_root(other)
+
+    def place_libraries(self, program):
+        for library in libraries(program, self.root):
+            self.from_root(library)
 
     def place_tree(self, tree):
         """Copies a directory's content over the root, with the libraries of its programs."""
@@ -102,28 +141,46 @@ class Tree:
     def place_libraries_of(self, directory):
         for program in directory.rglob("*"):
             if program.is_file() and os.access(program, os.X_OK):
-                for library in libraries(program):
-                    self.place(library)
+                self.place_libraries(program)
 
 
-def find_tool(name):
-    found = shutil.which(name)
+TOOL_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def find_tool(name, root=None):
+    """A program's absolute path, on this machine or below `root`."""
+    if root is not None:
+        path = ":".join(f"{root}{directory}" for directory in TOOL_PATH.split(":"))
+        found = shutil.which(name, path=path)
+        found = found and found.removeprefix(str(root))
+    else:
+        found = shutil.which(name)
     if found is None:
-        raise SystemExit(f"image.py: no program {name} here (packaging/debian-packages)")
+        where = "here" if root is None else f"below {root}"
+        raise SystemExit(f"image.py: no program {name} {where} (packaging/debian-packages)")
     return found
 
 
 def place_systemd(tree):
-    """Installs this machine's systemd, which need not run here, with the job as a service."""
-    if not (SYSTEMD / "systemd").exists():
-        raise SystemExit("image.py: no systemd here (packaging/debian-packages)")
-    for directory in [SYSTEMD, pathlib.Path("/usr/lib/tmpfiles.d"), pathlib.Path("/etc/systemd")]:
-        target = tree.path / str(directory).lstrip("/")
-        shutil.copytree(directory, target, symlinks=True, dirs_exist_ok=True)
-    tree.place_libraries_of(SYSTEMD)
+    """Installs the root's systemd, which need not run here, with the job as a service."""
+    root = tree.root or pathlib.Path("/")
+    # Of an unpacked root, in which /lib is no link to /usr/lib.
+    systemd = next((root / each / "systemd" for each in ("usr/lib", "lib") if
+                    (root / each / "systemd/systemd").exists()), None)
+    if systemd is None:
+        raise SystemExit(f"image.py: no systemd in {root} (packaging/debian-packages)")
+    for source, target in [(systemd, "usr/lib/systemd"), (root / "usr/lib/tmpfiles.d", "usr/lib/tmpfiles.d"),
+                           (root / "etc/systemd", "etc/systemd")]:
+        shutil.copytree(source, tree.path / target, symlinks=True, dirs_exist_ok=True)
+    tree.place_libraries_of(systemd)
     for name, text in SYSTEMD_FILES.items():
         (tree.path / name).parent.mkdir(parents=True, exist_ok=True)
         (tree.path / name).write_text(text)
+
+
+def guest_busybox(arguments):
+    path = find_tool("busybox", arguments.root)
+    return arguments.root / path.lstrip("/") if arguments.root is not None else path
 
 
 def make_root(tree, arguments):
@@ -140,15 +197,14 @@ def make_root(tree, arguments):
     for program in arguments.program:
         tree.place_program(os.path.abspath(program))
     for name in arguments.tool:
-        tree.place_program(find_tool(name))
-        for path in TOOL_FILES.get(name, []):
-            tree.place(path)
+        tree.place_tool(name)
     for path in arguments.file:
         tree.place(os.path.abspath(path))
 
-    busybox = find_tool("busybox")
+    busybox = guest_busybox(arguments)
     shutil.copy2(busybox, tree.path / "usr/bin/busybox")
-    applets = subprocess.run([busybox, "--list"], capture_output=True, text=True, check=True).stdout
+    # This machine's own, which can run here, has the same ones.
+    applets = subprocess.run(["busybox", "--list"], capture_output=True, text=True, check=True).stdout
     for applet in applets.split():
         link = tree.path / "usr/bin" / applet
         if not link.exists():
@@ -191,7 +247,7 @@ def boot_modules(kernel):
 def make_initramfs(work, arguments):
     (work / "bin").mkdir(parents=True)
     (work / "modules").mkdir()
-    shutil.copy2(find_tool("busybox"), work / "bin/busybox")
+    shutil.copy2(guest_busybox(arguments), work / "bin/busybox")
     shutil.copy2(HERE / "initramfs_init", work / "init")
     (work / "init").chmod(0o755)
     modules = boot_modules(arguments.kernel)
@@ -223,15 +279,18 @@ def main():
     parser.add_argument("--file", action="append", default=[])
     parser.add_argument("--tree", type=pathlib.Path)
     parser.add_argument("--systemd", action="store_true")
+    parser.add_argument("--root", type=pathlib.Path)
     arguments = parser.parse_args()
     arguments.kernel = arguments.kernel.resolve()
+    if arguments.root is not None:
+        arguments.root = arguments.root.resolve()
     arguments.out.mkdir(parents=True, exist_ok=True)
     arguments.out = arguments.out.resolve()
 
     work = arguments.out / "work"
     shutil.rmtree(work, ignore_errors=True)
     (work / "root").mkdir(parents=True)
-    tree = Tree(work / "root")
+    tree = Tree(work / "root", arguments.root)
     make_root(tree, arguments)
     make_initramfs(work / "initramfs", arguments)
     make_disk(tree, arguments.out / "root.img")

@@ -1,10 +1,14 @@
-"""The common part of the virtual machine's jobs: finds the kernel, makes the disk."""
+"""The common part of the virtual machine's jobs: finds the kernel, makes the disk.
+
+The machine's architecture is that of the build's programs."""
 
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
+
+import architectures
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Kinds of programs that the suite runs.
@@ -40,8 +44,13 @@ def _lines(build):
     return [tuple(line.split()) for line in text.splitlines() if line]
 
 
-def find_kernel():
-    run = subprocess.run([HERE / "kernel.sh", "--offline"], stdout=subprocess.PIPE, text=True,
+def find_kernel(arch=None):
+    """The kernel of Debian's architecture `arch`, by default this machine's."""
+    return _provided("kernel.sh", arch or architectures.of_this_machine())
+
+
+def _provided(script, arch):
+    run = subprocess.run([HERE / script, "--offline", arch], stdout=subprocess.PIPE, text=True,
                          check=False)
     if run.returncode != 0:
         sys.exit(run.returncode)
@@ -58,17 +67,25 @@ def install(build, directory):
     return directory
 
 
+def paths_of_programs(build):
+    """Plimsoll's own programs."""
+    return [path for kind, _, path in read_programs(build) if kind == "program"]
+
+
 def make_disk(build, directory, programs, tools=(), files=(), systemd=False, tree=None):
     """Makes `directory`/root.img with Plimsoll's programs and `programs` (paths); returns
     the kernel. `systemd`: systemd can be process 1. `tree`: an installation, in place of the
     build's programs."""
-    kernel = find_kernel()
-    paths = [path for kind, _, path in read_programs(build) if kind == "program" and tree is None]
+    arch = architectures.of_program([*programs, *paths_of_programs(build)][0]).name
+    root = None if arch == architectures.of_this_machine() else _provided("root.sh", arch)
+    kernel = find_kernel(arch)
+    paths = paths_of_programs(build) if tree is None else []
     subprocess.run([HERE / "image.py", "--kernel", kernel, "--out", directory,
                     *(f"--program={path}" for path in [*paths, *programs]),
                     *(f"--tool={name}" for name in [*TOOLS, *tools]),
                     *(f"--file={path}" for path in files),
                     *([f"--tree={tree}"] if tree is not None else []),
+                    *([f"--root={root}"] if root is not None else []),
                     *(["--systemd"] if systemd else [])], check=True)
     return kernel
 

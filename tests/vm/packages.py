@@ -140,7 +140,7 @@ def main():
     add_job(root, kernel)
     work = directory / "initramfs"
     shutil.rmtree(work, ignore_errors=True)
-    image.make_initramfs(work, argparse.Namespace(kernel=kernel, out=directory))
+    image.make_initramfs(work, argparse.Namespace(kernel=kernel, out=directory, root=None))
     image.make_disk(image.Tree(root), directory / "root.img")
     shutil.rmtree(root)
     return vm.run(vm.Options(

@@ -31,20 +31,14 @@ import tarfile
 import tempfile
 import time
 
-QEMU = "qemu-system-x86_64"
+import architectures
+
 EXIT_BROKEN = 125
 END = re.compile(rb"plimsoll-vm: job ended with status (\d+)\n$")
-# An emulated CPU runs string instructions byte by byte: without these flags kernel and C library copy
-# and clear in other ways (clearcpuid hides the flag from the kernel, whose own rep_good isn't one of the
-# CPU's). AVX is emulated in software, SSE2 isn't. The kernel sees threads on Intel's CPUs only.
-CPU = "max,vendor=GenuineIntel,-erms,-fsrm,-la57,-avx,-avx2"
+# Of every architecture; each has further ones.
 KERNEL_ARGUMENTS = [
-    "console=ttyS0", "quiet", "loglevel=5", "panic=-1", "mitigations=off",
-    "random.trust_cpu=on", "cgroup_no_v1=all", "psi=1", "memhp_default_state=online_movable",
-    "clearcpuid=erms,rep_good,fsrm",
-    # Else the kernel counts ticks for some milliseconds at its start, in which a busy host may give
-    # it none, and panics ("IO-APIC + timer doesn't work").
-    "no_timer_check",
+    "quiet", "loglevel=5", "panic=-1", "mitigations=off", "cgroup_no_v1=all", "psi=1",
+    "memhp_default_state=online_movable",
     # QEMU 7.2 caches translated code by virtual address: if each process has its libraries elsewhere,
     # each translates them anew, which is most of a short program's time.
     "nokaslr", "norandmaps"]
@@ -77,8 +71,15 @@ class Options:
     append: list = dataclasses.field(default_factory=list)   # kernel arguments
     qemu: list = dataclasses.field(default_factory=list)     # arguments of QEMU
 
+    @property
+    def architecture(self):
+        return architectures.of_kernel(self.kernel)
+
     def command(self, work):
         """QEMU's command line; files of this boot are in `work`."""
+        architecture = self.architecture
+        if self.hotplug and not architecture.hotplug:
+            raise VmError(f"QEMU's machine {architecture.machine} plugs in neither CPUs nor memory")
         half = self.memory_mib // 2
         if self.hotplug:
             # Sockets 2 and 3 are empty; one on each node.
@@ -89,8 +90,9 @@ class Options:
         command = [
             # One thread for all CPUs: with a thread each they spin for locks whose holder the host
             # isn't running, which doubled the time on a busy machine.
-            QEMU, "-machine", "q35,graphics=off", "-accel", "tcg,thread=single,tb-size=512",
-            "-cpu", CPU, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+            architecture.qemu, "-machine", architecture.machine,
+            "-accel", "tcg,thread=single,tb-size=512", "-cpu", architecture.cpu,
+            "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             "-smp", smp, "-m", memory,
             "-object", f"memory-backend-ram,id=ram0,size={half}M",
             "-object", f"memory-backend-ram,id=ram1,size={half}M",
@@ -98,7 +100,7 @@ class Options:
             "-numa", "dist,src=0,dst=1,val=20"]
         for socket_id in range(4 if self.hotplug else 2):
             command += ["-numa", f"cpu,node-id={socket_id % 2},socket-id={socket_id}"]
-        arguments = [each for each in KERNEL_ARGUMENTS
+        arguments = [each for each in [*architecture.kernel_arguments, *KERNEL_ARGUMENTS]
                      if not (self.cgroup_v1 and each == "cgroup_no_v1=all")]
         disks = [(self.images / "root.img", "snapshot=on"),
                  (self.disk_file or work / "disk.img", "snapshot=off"),
@@ -286,8 +288,10 @@ def run(options, until=None):
     `until`: cuts the machine's power once the job has written this, and returns 0."""
     # A test driver that gives up sends SIGTERM: the machine must end with this process.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_BROKEN))
-    if shutil.which(QEMU) is None:
-        print(f"vm.py: no {QEMU} here: apt-get install qemu-system-x86", file=sys.stderr)
+    architecture = options.architecture
+    if shutil.which(architecture.qemu) is None:
+        print(f"vm.py: no {architecture.qemu} here: apt-get install {architecture.qemu_package}",
+              file=sys.stderr)
         return EXIT_BROKEN
     with Vm(options, show=sys.stdout.buffer) as vm:
         try:

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Tests of test_result.sh, and of vm.py's arguments for QEMU; nothing is booted."""
+"""Tests of test_result.sh, of vm.py's arguments for QEMU, and of what image.py finds; nothing is booted."""
 
 import pathlib
 import subprocess
 import tempfile
 import unittest
 
+import architectures
+import image
 import vm
 
 RESULT = pathlib.Path(__file__).resolve().parents[2] / "cmake/test_result.sh"
@@ -69,10 +71,13 @@ class ResultTest(unittest.TestCase):
 
 
 class CommandTest(unittest.TestCase):
-    def command(self, **options):
+    def command(self, kernel=b"\0" * 0x202 + b"HdrS", **options):
         path = pathlib.Path("/x")
-        given = vm.Options(kernel=path, images=path, results=path, job=path, **options)
-        return " ".join(given.command(pathlib.Path("/work")))
+        with tempfile.TemporaryDirectory(prefix="plimsoll-test-") as directory:
+            (pathlib.Path(directory) / "vmlinuz").write_bytes(kernel)
+            given = vm.Options(kernel=pathlib.Path(directory), images=path, results=path, job=path,
+                               **options)
+            return " ".join(given.command(pathlib.Path("/work")))
 
     def test_two_nodes_of_four_cpus(self):
         command = self.command()
@@ -86,6 +91,39 @@ class CommandTest(unittest.TestCase):
         self.assertIn("maxcpus=16", command)
         self.assertIn("cpu,node-id=1,socket-id=3", command)
         self.assertIn("quiet2 -trace x", command)
+
+    def test_the_machine_is_the_kernels(self):
+        self.assertTrue(self.command().startswith("qemu-system-x86_64 -machine q35"))
+        self.assertIn("console=ttyS0", self.command())
+        arm = b"\0" * 56 + b"ARM\x64" + b"\0" * 600
+        self.assertTrue(self.command(arm).startswith("qemu-system-aarch64 -machine virt"))
+        self.assertIn("console=ttyAMA0", self.command(arm))
+        self.assertNotIn("clearcpuid", self.command(arm))
+        with self.assertRaisesRegex(vm.VmError, "plugs in neither CPUs nor memory"):
+            self.command(arm, hotplug=True)
+        with self.assertRaisesRegex(SystemExit, "is no kernel"):
+            self.command(b"\0" * 1000)
+
+
+class ImageTest(unittest.TestCase):
+    def test_another_roots_tools_and_libraries(self):
+        """The root is this machine's; what is found there is what the dynamic linker finds."""
+        root = pathlib.Path("/")
+        program = image.find_tool("ls")
+        self.assertEqual(image.find_tool("ls", root), program)
+        names = {pathlib.Path(path).name for path in image.libraries_below(root, program)}
+        self.assertEqual(names, {pathlib.Path(path).name for path in image.libraries(program, None)})
+        self.assertIn("libc.so.6", names)
+        with tempfile.TemporaryDirectory(prefix="plimsoll-test-") as empty:
+            with self.assertRaisesRegex(SystemExit, "which is not below"):
+                image.libraries_below(pathlib.Path(empty), program)
+            with self.assertRaisesRegex(SystemExit, "no program ls below"):
+                image.find_tool("ls", pathlib.Path(empty))
+
+    def test_a_programs_architecture(self):
+        self.assertEqual(architectures.of_program("/bin/ls").name, architectures.of_this_machine())
+        with self.assertRaisesRegex(SystemExit, "is no program"):
+            architectures.of_program(__file__)
 
 
 if __name__ == "__main__":
