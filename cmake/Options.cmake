@@ -10,9 +10,10 @@ if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()
 
-# Most of a debug build's time is linking; LLVM's linker takes a tenth of the default one's.
+# Most of a debug build's time is linking; LLVM's linker takes a tenth of the default one's. g++ of another
+# architecture looks for linkers of that name only.
 find_program(LLD ld.lld)
-if(LLD AND CMAKE_BUILD_TYPE STREQUAL "Debug")
+if(LLD AND CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT CMAKE_CROSSCOMPILING)
   add_link_options(-fuse-ld=lld)
 endif()
 

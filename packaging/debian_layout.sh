@@ -3,6 +3,9 @@
 # makes: the examples' image, and the licences of everything linked statically.
 #
 #   packaging/debian_layout.sh BUILD
+#
+#   CXX=COMPILER      the build's (default: c++)
+#   EMULATOR=PROGRAM  runs a cross build's programs
 set -eu
 build=$1
 root=debian/tmp
@@ -22,6 +25,12 @@ rm -r "$root/usr/lib"
 
 image=$share/plimsoll/images/plimsoll.dev/examples/busybox.tar
 mkdir -p "${image%/*}"
+# busybox-static of a cross build is the packages', not the machine's.
+machine() { LC_ALL=C readelf -h "$1" | sed -n 's/^ *Machine: *//p'; }
+if [ "$(machine /bin/busybox)" != "$(machine "$build/bin/plimsoll")" ]; then
+  echo "debian_layout: /bin/busybox is for $(machine /bin/busybox), the packages are for $(machine "$build/bin/plimsoll")" >&2
+  exit 1
+fi
 tools/example_image.sh "$image"
 
 # declare_licences PACKAGE 'FURTHER...' PROGRAM... : the field Static-Built-Using of PACKAGE, and the licences.

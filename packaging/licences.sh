@@ -3,6 +3,8 @@
 # packages, and prints the packages that have the archives, and the further ones:
 #
 #   packaging/licences.sh BUILD DIRECTORY 'PACKAGE...' PROGRAM...
+#
+#   CXX=COMPILER  the build's (default: c++)
 set -eu
 build=$1
 licences=$2
@@ -14,8 +16,8 @@ linked() {
   ninja -C "$build" -t inputs "$@" | grep '^/usr/lib/.*\.a$' | xargs -r realpath | owners
   for program; do
     readelf -d "$build/bin/$program" | grep -q 'Shared library: \[libstdc++' && continue
-    owners "$(c++ -print-file-name=libstdc++.a)"
-    readelf -d "$build/bin/$program" | grep -q 'Shared library: \[libc\.' || owners "$(c++ -print-file-name=libc.a)"
+    owners "$(${CXX:-c++} -print-file-name=libstdc++.a)"
+    readelf -d "$build/bin/$program" | grep -q 'Shared library: \[libc\.' || owners "$(${CXX:-c++} -print-file-name=libc.a)"
   done
 }
 owners() {

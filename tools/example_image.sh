@@ -1,6 +1,9 @@
 #!/bin/sh
 # Packs Debian's static busybox into a root filesystem: tools/example_image.sh FILE.tar
 # The result is the same for the same busybox, byte for byte.
+#
+#   BUSYBOX=FILE      another one than /bin/busybox
+#   EMULATOR=PROGRAM  runs it, if it is for another architecture
 set -eu
 out=${1:?usage: tools/example_image.sh FILE.tar}
 busybox=${BUSYBOX:-/bin/busybox}
@@ -13,7 +16,7 @@ chmod 755 "$root"
 chmod 1777 "$root/tmp"
 cp "$busybox" "$root/bin/busybox"
 chmod 755 "$root/bin/busybox"
-"$busybox" --list | while read -r applet; do
+${EMULATOR:-} "$busybox" --list | while read -r applet; do
   [ "$applet" = busybox ] || ln -s busybox "$root/bin/$applet"
 done
 ln -s bin "$root/sbin"

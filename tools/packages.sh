@@ -2,7 +2,7 @@
 # Builds the Debian packages of the commit that is checked out: tools/packages.sh [DIST] [ARCH]
 #
 #   DIST  bookworm (the default) or trixie
-#   ARCH  this machine's own, the default
+#   ARCH  amd64 or arm64 (default: this machine's own); another one than this machine's is built by a cross compiler
 #
 # The build runs in a root of DIST that mmdebstrap makes once below build/packages and keeps for as long as the
 # build's dependencies stay the same; nothing on this machine changes. The packages are in
@@ -18,7 +18,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dist=${1:-bookworm}
-arch=${2:-$(dpkg --print-architecture)}
+own=$(dpkg --print-architecture)
+arch=${2:-$own}
 commit=$(git rev-parse --verify "${COMMIT:-HEAD}^{commit}")
 mirror=${MIRROR:-http://deb.debian.org/debian}
 
@@ -31,9 +32,19 @@ case $dist in
   trixie) suffix=deb13 ;;
   *) fail "DIST=$dist: bookworm or trixie" ;;
 esac
-[ "$arch" = "$(dpkg --print-architecture)" ] ||
-  fail "ARCH=$arch: packages are built on a machine of their own architecture, and this one is $(dpkg --print-architecture)"
 [ -z "${TARBALL:-}" ] || [ "$dist" = bookworm ] || fail "a tarball is made on bookworm, whose glibc is the oldest"
+tools=ccache,debhelper,lintian
+root_options=() dependencies='' build_options=''
+case $arch in
+  "$own") ;;
+  amd64 | arm64)
+    # The profile "cross" brings the emulator for the build's own programs.
+    tools=$tools,crossbuild-essential-$arch
+    root_options=("--architectures=$own,$arch" --skip=check/qemu)
+    dependencies="--host-architecture=$arch --build-profiles=cross,nocheck"
+    build_options="--host-arch=$arch --build-profiles=cross,nocheck" ;;
+  *) fail "ARCH=$arch: $own, amd64 or arm64" ;;
+esac
 [ "$(id -u)" = 0 ] || fail "needs root, for the root directory of the build"
 command -v mmdebstrap >/dev/null || fail "there is no mmdebstrap: tools/setup.sh packages"
 [ -n "${BUILD:-}" ] || [ -z "$(git status --porcelain --untracked-files=no)" ] || echo "packages: uncommitted changes are not packaged" >&2
@@ -50,9 +61,9 @@ if [ "$(cat "$root/etc/plimsoll-build-root" 2>/dev/null)" != "$wanted" ]; then
   echo "packages: makes a root of $dist in $root"
   mkdir -p "$top/control/debian"
   git show "$commit:debian/control" >"$top/control/debian/control"
-  mmdebstrap --quiet --variant=buildd --include=ccache,debhelper,lintian --skip=cleanup/apt --hook-dir=/usr/share/mmdebstrap/hooks/eatmydata \
+  mmdebstrap --quiet --variant=buildd --include="$tools" --skip=cleanup/apt "${root_options[@]}" --hook-dir=/usr/share/mmdebstrap/hooks/eatmydata \
     --customize-hook="copy-in $top/control /" \
-    --customize-hook="chroot \"\$1\" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends build-dep /control" \
+    --customize-hook="chroot \"\$1\" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends build-dep $dependencies /control" \
     "$dist" "$root" "$mirror"
   echo "$wanted" >"$root/etc/plimsoll-build-root"
 fi
@@ -84,7 +95,7 @@ cd /build/$name
 export SOURCE_DATE_EPOCH=$epoch DEB_BUILD_OPTIONS=parallel=${JOBS:-$(nproc)} LC_ALL=C.UTF-8 TZ=UTC HOME=/nonexistent
 ${BUILD:+export PLIMSOLL_BUILD_DIRECTORY=$BUILD DEB_BUILD_OPTIONS=noautodbgsym DPKG_DEB_COMPRESSOR_TYPE=none}
 $([ -n "${CCACHE:-}" ] && echo "export CCACHE_DIR=/ccache" || echo "export CCACHE_DISABLE=1")
-dpkg-buildpackage --no-sign --build=binary
+dpkg-buildpackage --no-sign --build=binary $build_options
 if [ -n "${TARBALL:-}" ]; then
   # The same objects, linked again.
   cmake -DPLIMSOLL_PORTABLE=ON build/package >/dev/null

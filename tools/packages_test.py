@@ -11,7 +11,7 @@ import unittest
 TOP = pathlib.Path(__file__).resolve().parent.parent
 # Debian's build-essential, and what only developers and only packages need.
 NOT_DECLARED = {"g++", "make", "ccache"}
-NOT_LISTED = {"debhelper-compat", "po-debconf"}
+NOT_LISTED = {"debhelper-compat", "po-debconf", "qemu-user"}
 
 
 def text(name):
@@ -19,7 +19,7 @@ def text(name):
 
 
 def alternatives(word):
-    return frozenset(re.sub(r"\(.*?\)|\s", "", word).split("|"))
+    return frozenset(re.sub(r"\(.*?\)|<.*?>|\s", "", word).split("|"))
 
 
 def listed(group):
@@ -42,6 +42,28 @@ class PackagesTest(unittest.TestCase):
         for package in declared():
             if not package & NOT_LISTED:
                 self.assertTrue(any(package & other for other in listed("build")), package)
+
+    def test_other_architectures_than_debians_two_are_refused(self):
+        for arch, said in (("armhf", "ARCH=armhf"), ("arm 64", "ARCH=arm 64")):
+            run = subprocess.run([TOP / "tools/packages.sh", "bookworm", arch], capture_output=True,
+                                 text=True, check=False)
+            self.assertEqual(run.returncode, 1, run.stdout)
+            self.assertIn(f"packages: {said}: ", run.stderr)
+
+    def test_a_cross_build_is_not_given_a_busybox_of_the_machine(self):
+        """The image of plimsoll-examples has the packages' architecture."""
+        layout = text("packaging/debian_layout.sh")
+        check = re.search(r"^machine\(\).*?^fi$", layout, re.M | re.S).group(0)
+        with tempfile.TemporaryDirectory() as build:
+            program = pathlib.Path(build) / "bin/plimsoll"
+            program.parent.mkdir()
+            busybox = pathlib.Path("/bin/busybox").read_bytes()[:64]
+            for machine, status in ((busybox[18:20], 0), (b"\x16\0", 1)):
+                program.write_bytes(busybox[:18] + machine + busybox[20:])
+                run = subprocess.run(["sh", "-eu", "-c", f"build={build}\n{check}"], text=True,
+                                     capture_output=True, check=False)
+                self.assertEqual(run.returncode, status, run.stderr)
+            self.assertIn("the packages are for IBM S/390", run.stderr)
 
     def test_programs_of_a_run_are_dependencies(self):
         control = text("debian/control")
