@@ -270,9 +270,11 @@ std::optional<std::string> RefusalOf(const absl::Status& failure, const Containe
   const std::string shown_directory = absl::CEscape(directory);
   const std::string shown =
       Renamed(Renamed(line, "the command", shown_command), "the directory", shown_directory);
-  // In crun's words, or runc's.
-  const bool of_program = SaysAnyOf(line, {"open executable", "executable file `"}) ||
-                          IsOfCommand(line, command) || IsOfCommand(line, "the command");
+  // In crun's words, or runc's. crun 1.21 looks at the file first.
+  const bool of_program =
+      SaysAnyOf(line, {"open executable", "executable file `", "` exists but it is not executable",
+                       "` is not a regular file"}) ||
+      IsOfCommand(line, command) || IsOfCommand(line, "the command");
   if (of_program && SaysAnyOf(line, {"not found", "no such file or directory"})) {
     return absl::StrCat(name, "command \"", shown_command,
                         "\" is not in the image: executable file not found (", shown, ")");

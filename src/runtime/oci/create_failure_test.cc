@@ -200,6 +200,8 @@ TEST(CreateFailure, WhatIsTheWorkloadsFaultIsARefusal) {
   }
   for (const char* words :
        {"open executable: Permission denied", "open executable: Operation not permitted",
+        "the path `/bin/app` exists but it is not executable: Operation not permitted",
+        "the path `app` is not a regular file: Operation not permitted",
         "exec: \"/app\": permission denied", "exec: \"/app\": is a directory",
         "msg=\"exec: \\\"/bin/app\\\": permission denied\""}) {
     EXPECT_THAT(refusal(words), HasSubstr("command \"app\" can't be executed")) << words;
