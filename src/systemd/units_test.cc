@@ -5,11 +5,16 @@
 #include <sys/un.h>
 
 #include <cstring>
+#include <string>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/dir_for_test.h"
+#include "base/subprocess.h"
 #include "base/unique_fd.h"
+#include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -56,6 +61,31 @@ TEST(Units, ABusThatNeverAnswersIsGivenUp) {
   const absl::Status status = ConnectUnitsAt(AddressOf(dir), absl::Milliseconds(50)).status();
   EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("no answer"));
+}
+
+TEST(Units, ABusWithoutSystemdIsToldApart) {
+  const auto program = FindProgram("dbus-daemon");
+  if (!program.ok()) GTEST_SKIP() << "needs dbus-daemon: " << program.status();
+  const TestDir dir;
+  ASSERT_TRUE(dir.root()
+                  .ReplaceFile("bus.conf",
+                               absl::StrCat("<busconfig><listen>unix:path=", dir.path(),
+                                            "/bus</listen><policy context='default'>",
+                                            "<allow send_destination='*'/>",
+                                            "<allow receive_sender='*'/></policy>", "</busconfig>"))
+                  .ok());
+  auto bus = Spawn(
+      {.argv = {*program, absl::StrCat("--config-file=", dir.path(), "/bus.conf"), "--nofork"},
+       .new_session = true});
+  ASSERT_TRUE(bus.ok()) << bus.status();
+  const absl::Cleanup stop = [&bus] {
+    EXPECT_TRUE(bus->KillGroup(absl::Now() + absl::Minutes(1)).ok());
+  };
+  ASSERT_TRUE(WaitUntil([&dir] { return dir.root().Exists("bus"); }));
+  const absl::Status status = ConnectUnitsAt(AddressOf(dir), absl::Minutes(1)).status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("org.freedesktop.DBus.Error.ServiceUnknown"));
 }
 
 }  // namespace
