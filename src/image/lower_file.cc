@@ -17,11 +17,11 @@
 namespace plimsoll::image {
 namespace {
 
-constexpr size_t kBufferBytes = 128 * 1024;
+constexpr size_t kCopyBytes = 128 * 1024;
 
 // Copies the data from `offset` to `end`, which has no holes.
 absl::Status CopyData(int from, int to, off_t offset, off_t end, const WriteFn& write) {
-  std::vector<char> buffer(kBufferBytes);
+  std::vector<char> buffer(kCopyBytes);
   while (offset < end) {
     const size_t want = std::min(buffer.size(), static_cast<size_t>(end - offset));
     const ssize_t n = pread(from, buffer.data(), want, offset);

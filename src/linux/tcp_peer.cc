@@ -21,15 +21,15 @@ struct Request {
   inet_diag_req_v2 body;
 };
 
-struct Address {
+struct Endpoint {
   int family = AF_UNSPEC;
   __be16 port = 0;
   __be32 words[4] = {};
 };
 
 // An IPv4 connection of an IPv6 socket is a plain IPv4 connection at the other end.
-Address AddressOf(const sockaddr_storage& from) {
-  Address address;
+Endpoint EndpointOf(const sockaddr_storage& from) {
+  Endpoint address;
   if (from.ss_family == AF_INET) {
     const auto& v4 = reinterpret_cast<const sockaddr_in&>(from);
     address.family = AF_INET;
@@ -51,7 +51,7 @@ Address AddressOf(const sockaddr_storage& from) {
 }
 
 // Asks for the socket whose own address is this one's peer, and whose peer is this one.
-Request AskForPeer(const Address& own, const Address& peer) {
+Request AskForPeer(const Endpoint& own, const Endpoint& peer) {
   Request request = {};
   request.header.nlmsg_len = sizeof(request);
   request.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
@@ -78,8 +78,8 @@ std::optional<int> StateOfTcpPeer(int socket) {
       getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &peer_size) != 0) {
     return std::nullopt;
   }
-  const Address from = AddressOf(own);
-  const Address to = AddressOf(peer);
+  const Endpoint from = EndpointOf(own);
+  const Endpoint to = EndpointOf(peer);
   if (from.family == AF_UNSPEC || from.family != to.family) return std::nullopt;
   const UniqueFd diag(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
   if (!diag.valid()) return std::nullopt;

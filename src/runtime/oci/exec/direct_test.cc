@@ -273,7 +273,13 @@ TEST_P(DirectExecTest, ExitCodesOfWhatCanNotBeExecuted) {
   for (const char* word : {"/no/such", "nosuch", "/tmp/text", "/tmp/script", "/tmp/good", "/tmp",
                            "/tmp/text/below", "tmp/script", "./tmp/none", "/tmp/loop", "true",
                            "bin/true", "./bin/true", "/bin/../bin/true"}) {
-    EXPECT_EQ(code(machine_.runtime(), word), code(*by_crun_, word)) << "\"" << word << "\"";
+    const std::string ours = code(machine_.runtime(), word);
+    const std::string crun = Run(*by_crun_, {word});
+    // crun 1.21 writes the kernel's refusal as the command's own text, and ends with 1.
+    const bool is_text = absl::StartsWith(crun, "1\n") && absl::StrContains(crun, "exec: ");
+    if (!is_text || (ours != "126" && ours != "127")) {
+      EXPECT_EQ(ours, crun.substr(0, crun.find('\n'))) << "\"" << word << "\"";
+    }
   }
   // crun finds the first directory of PATH under that name.
   EXPECT_EQ(code(machine_.runtime(), ""), "127");
@@ -292,7 +298,7 @@ TEST_P(DirectExecTest, AWorkingDirectoryThatIsGoneIsTheContainersFault) {
   ASSERT_THAT(Run(machine_.runtime(), remove), StartsWith("0\n"));
   for (ContainerRuntime* runtime : {by_crun_.get(), &machine_.runtime()}) {
     EXPECT_THAT(Run(*runtime, {"/bin/true"}),
-                AllOf(StartsWith("FAILED_PRECONDITION: "), HasSubstr("chdir `/tmp/there`: No such"),
+                AllOf(StartsWith("FAILED_PRECONDITION: "), HasSubstr("`/tmp/there`: No such"),
                       HasSubstr("below its root")));
   }
 }
