@@ -87,8 +87,8 @@ fuzz: setup ## run each fuzzer for SECONDS (60); fails when one finds something
 	@cmake --build --preset fuzz -j $(JOBS)
 	@JOBS=$(JOBS) tools/fuzz.sh $(SECONDS) $(FUZZERS)
 
-packages: setup-packages ## Debian packages of HEAD in build/packages (DIST=bookworm or trixie, ARCH, CCACHE=1)
-	@tools/packages.sh $(DIST) $(ARCH)
+packages: setup-packages ## Debian packages of HEAD in build/packages (DIST=bookworm or trixie, ARCH=amd64 or arm64, CCACHE=1)
+	@tools/packages.sh $(or $(DIST),bookworm) $(ARCH)
 
 tarball: setup-packages ## the same of Debian 12, and a tarball for other distributions (docs/install.md)
 	@TARBALL=1 tools/packages.sh bookworm $(ARCH)
@@ -98,7 +98,7 @@ repository: setup-packages ## a signed apt repository of these packages in build
 
 check-release: setup setup-packages ## before a release: packages twice, byte for byte, lintian, their life in a virtual machine
 	@tests/vm/kernel.sh >/dev/null
-	@tools/packages_twice.sh $(DIST) $(ARCH)
+	@tools/packages_twice.sh $(or $(DIST),bookworm) $(ARCH)
 	@cmake --preset check >/dev/null
 	@cmake --build --preset check -j $(JOBS)
 	@tests/vm/packages.py --build build/check $(if $(DIST),--dist $(DIST))

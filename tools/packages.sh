@@ -12,6 +12,7 @@
 #   CCACHE=1     takes objects of earlier builds; without, everything is compiled, as a comparison of builds needs
 #   MIRROR=URL   Debian's archive (default: http://deb.debian.org/debian)
 #   TARBALL=1    also makes the tarball for other distributions (tools/tarball.sh), on bookworm and without BUILD
+#   ROOT_ONLY=1  makes the root and ends (tools/cross builds and runs tests in it)
 #   COMMIT=NAME  packages this commit in place of HEAD
 #   BUILD=DIR    packages this finished build of the work tree, as it is, with VERSION as the packages' version:
 #                for tests of the packages themselves (tests/vm/packages.py). They are in RESULT.
@@ -67,6 +68,7 @@ if [ "$(cat "$root/etc/plimsoll-build-root" 2>/dev/null)" != "$wanted" ]; then
     "$dist" "$root" "$mirror"
   echo "$wanted" >"$root/etc/plimsoll-build-root"
 fi
+[ -z "${ROOT_ONLY:-}" ] || exit 0
 
 # The tree of the commit, with the version of this build. An unreleased one is older than the release to come,
 # and younger than that of the commit before.

@@ -50,6 +50,11 @@ class PackagesTest(unittest.TestCase):
             self.assertEqual(run.returncode, 1, run.stdout)
             self.assertIn(f"packages: {said}: ", run.stderr)
 
+    def test_make_gives_an_architecture_without_a_release_of_debian(self):
+        run = subprocess.run(["make", "-n", "-C", TOP, "packages", "ARCH=arm64"], capture_output=True,
+                             text=True, check=True)
+        self.assertIn("tools/packages.sh bookworm arm64\n", run.stdout)
+
     def test_a_cross_build_is_not_given_a_busybox_of_the_machine(self):
         """The image of plimsoll-examples has the packages' architecture."""
         layout = text("packaging/debian_layout.sh")

@@ -512,6 +512,7 @@ std::string WithoutOpenat2(int error, const std::function<std::string()>& work) 
 }
 
 TEST(OpenBelow, AFilterThatRefusesOpenat2IsNoticed) {
+  if (!TakesFilters()) GTEST_SKIP() << "needs system call filters, which qemu-user lacks";
   TestDir dir;
   ASSERT_TRUE(dir.root().MakeDirs("a").ok());
   ASSERT_TRUE(dir.root().ReplaceFile("a/file", "x").ok());
@@ -536,6 +537,7 @@ TEST(OpenBelow, AFilterThatRefusesOpenat2IsNoticed) {
 
 // Mounts are distinguished by statx(2), else by /proc, else not at all.
 TEST(OpenBelow, TheWalkKnowsMountsWithoutStatx) {
+  if (!TakesFilters()) GTEST_SKIP() << "needs system call filters, which qemu-user lacks";
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   TestDir dir;
   const auto look = [&](const char* path) {

@@ -13,6 +13,11 @@
 
 namespace plimsoll {
 
+// False under qemu-user, which gives programs no filters.
+inline bool TakesFilters() {
+  return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
+}
+
 // From here on this thread, and what it starts, gets `error` for the call `number` (SYS_...), as
 // from systemd's filters; with `and_higher` for each newer call too. False with errno on failure.
 // It can't be taken back: call it in a child.
