@@ -296,6 +296,40 @@ TEST_F(ResizeTest, OfManyAtOnceOneIsTheLastWhole) {
   EXPECT_EQ(Updates(id).size(), 80u);
 }
 
+// As under containerd and CRI-O. The kernel's own default is all of the machine's swap.
+TEST_F(ResizeTest, MemoryLimitsOfClientsThatNameNoSwapForbidIt) {
+  const std::string pod = RunPod();
+  const auto swap = [&](const std::string& id) {
+    const linux::CgroupSettings held = *Cgroups().Read(CgroupOf(pod, id));
+    return held.memory_swap_limit_bytes.value_or(0) - *held.memory_limit_bytes;
+  };
+  const std::string limited = Start(pod, Sleeper());
+  const std::string free = Start(pod, Shell("sleep 1000"));
+  cri::ContainerConfig config = Sleeper();
+  config.mutable_linux()->mutable_resources()->set_memory_swap_limit_in_bytes(96 * kMiB);
+  const std::string chosen = Start(pod, config);
+  if (!Cgroups().Read(CgroupOf(pod, free))->memory_swap_limit_bytes) {
+    GTEST_SKIP() << "the kernel does not account swap";
+  }
+  EXPECT_EQ(swap(limited), 0);
+  EXPECT_EQ(swap(free), 0) << "no limit of either";
+  EXPECT_EQ(swap(chosen), 32 * kMiB);
+  for (const int64_t size : {96, 48, -1, 80}) {
+    const int64_t bytes = size < 0 ? -1 : size * kMiB;
+    for (const std::string& id : {limited, free}) {
+      const grpc::Status updated = TryUpdate(id, Sized(50000, bytes));
+      ASSERT_TRUE(updated.ok()) << updated.error_message();
+    }
+    if (bytes < 0) continue;
+    EXPECT_EQ(swap(limited), 0) << size;
+    EXPECT_EQ(swap(free), 0) << size;
+  }
+  node_.KillDaemon();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_EQ(Held(limited).memory_swap_limit_in_bytes(), 80 * kMiB) << "the record says the same";
+  EXPECT_EQ(swap(limited), 0);
+}
+
 // As after a kill between the row and the kernel's files. tests/kill does it at random instants.
 TEST_F(ResizeTest, UpdatesThatAreLegalOneAfterTheOtherAreFinishedAtOnce) {
   const std::string pod = RunPod();

@@ -20,6 +20,7 @@
 #include "runtime/plugin_limits.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
+#include "runtime/swap_default.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -244,6 +245,7 @@ absl::Status ContainerCreation::AskPlugins(const Sandbox& sandbox, const image::
   // The pod's init may have ended while the plugins were asked.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckTakesContainers(sandbox), what));
   if (wanted == record.spec) return absl::OkStatus();
+  LimitSwapByDefault({}, parts_.options.cgroups->layout(), &wanted.resources);
   const ResourceUpdate limits = {.cgroup = wanted.resources,
                                  .oom_score_adj = wanted.oom_score_adj,
                                  .changed_by = wanted.changed_by};
@@ -338,7 +340,10 @@ absl::StatusOr<std::string> ContainerCreation::Create(const std::shared_ptr<Sand
   parts_.groups.ExpectProcess();
   Creation creation;
   creation.pod = sandbox->Snapshot();
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(Confine(sandbox->id, spec, &creation), what));
+  ContainerRecord& record = creation.record;
+  record.spec = spec;
+  LimitSwapByDefault({}, parts_.options.cgroups->layout(), &record.spec.resources);
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(Confine(sandbox->id, record.spec, &creation), what));
   StartPhase phase(parts_.options.observe_phase);
   const absl::StatusOr<image::Image> image = parts_.options.images->Find(spec.image);
   if (!image.ok()) return Annotate(image.status(), what);
@@ -346,12 +351,10 @@ absl::StatusOr<std::string> ContainerCreation::Create(const std::shared_ptr<Sand
   phase.Done("container_image");
 
   const std::string id = RandomId();
-  ContainerRecord& record = creation.record;
   record.id = id;
   record.sandbox_id = sandbox->id;
   record.created_unix_nanos = parts_.options.clock->NowUnixNanos();
   record.boot_id = boot_id_;
-  record.spec = spec;
   record.client_config = std::move(client_config);
   record.image_id = image->record.id;
   record.image_ref = image::RepoDigestFor(image->record, spec.image);

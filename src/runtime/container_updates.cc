@@ -22,6 +22,7 @@
 #include "runtime/quota_bounds.h"
 #include "runtime/spec/json.h"
 #include "runtime/state_machine.h"
+#include "runtime/swap_default.h"
 #include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
@@ -272,13 +273,17 @@ absl::Status ContainerUpdates::Update(const std::shared_ptr<Container>& containe
   return done;
 }
 
-absl::Status ContainerUpdates::UpdateAlone(Container& container, const ResourceUpdate& update,
-                                           const linux::CgroupSettings& by_client,
+absl::Status ContainerUpdates::UpdateAlone(Container& container, const ResourceUpdate& asked_for,
+                                           linux::CgroupSettings by_client,
                                            HandlerUpdates::SizeReport* report) {
   absl::MutexLock operation(&container.operation);
   const ContainerRecord record = container.Snapshot();
-  PLIMSOLL_RETURN_IF_ERROR(Check(record, update));
+  PLIMSOLL_RETURN_IF_ERROR(Check(record, asked_for));
   const std::string what = absl::StrCat("update container ", record.id);
+  const linux::CgroupLayout layout = options_.cgroups->layout();
+  ResourceUpdate update = asked_for;
+  LimitSwapByDefault(record.spec.resources, layout, &update.cgroup);
+  LimitSwapByDefault(AsAsked(record.spec).resources, layout, &by_client);
   const absl::StatusOr<ContainerSpec> asked = Merge(record, update, by_client);
   if (!asked.ok()) return Annotate(asked.status(), what);
   std::optional<HandlerTurn> turn;

@@ -57,9 +57,8 @@ class ContainerUpdates {
 
  private:
   // `report`: see HandlerUpdates::Close.
-  absl::Status UpdateAlone(Container& container, const ResourceUpdate& update,
-                           const linux::CgroupSettings& by_client,
-                           HandlerUpdates::SizeReport* report);
+  absl::Status UpdateAlone(Container& container, const ResourceUpdate& asked_for,
+                           linux::CgroupSettings by_client, HandlerUpdates::SizeReport* report);
   // Makes an update that the handler knows of. On failure the row and the kernel are as before.
   absl::Status Make(Container& container, const ContainerRecord& record,
                     const ResourceUpdate& update, const ContainerSpec& asked, bool takes_turns)

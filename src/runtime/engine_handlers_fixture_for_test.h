@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/wait_until_for_test.h"
 #include "runtime/engine_fixture_for_test.h"
+#include "runtime/swap_default.h"
 
 namespace plimsoll::runtime {
 
@@ -58,11 +59,12 @@ class EngineHandlersTest : public EngineTest {
     update.kubernetes_resources = KubernetesResources{.limits = {{"cpu", cpu}, {"memory", memory}}};
     return update;
   }
-  // Its resources are those asked for, unchanged since.
+  // Its resources are those asked for, with their defaults, unchanged since.
   void ExpectAsked(const std::string& id, ContainerSpec asked) {
     const ContainerSpec spec = engine_->GetContainer(id)->spec;
     EXPECT_EQ(spec.said.resources, spec.said.made);
     asked.said = spec.said;
+    LimitSwapByDefault({}, cgroups_.layout(), &asked.resources);
     EXPECT_EQ(spec, asked);
   }
   std::string Annotation(const std::string& name) { return runtime_.last_annotations[name]; }

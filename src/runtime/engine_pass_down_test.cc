@@ -219,7 +219,8 @@ TEST_F(EnginePassDownTest, AnUpdateThatWasCutOffIsFinishedAtTheNextStart) {
   const std::string mark = "updates/" + id;
   bool marked = false;
   cgroups_.on_apply = [&] { marked = run_.Exists(mark); };
-  const linux::CgroupSettings asked = {.cpu_shares = 100, .memory_limit_bytes = 1 << 30};
+  const linux::CgroupSettings asked = {
+      .cpu_shares = 100, .memory_limit_bytes = 1 << 30, .memory_swap_limit_bytes = 1 << 30};
   linux::CgroupSettings pinned = asked;
   pinned.cpuset_cpus = "0";
   ASSERT_TRUE(engine_->UpdateResources(id, {.cgroup = pinned}).ok());

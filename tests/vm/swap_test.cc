@@ -86,6 +86,22 @@ TEST_F(SwapTest, MakesRoomForAMemoryLimitBelowWhatIsUsed) {
   }
 }
 
+TEST_F(SwapTest, AMemoryLimitAloneSwapsNothing) {
+  SwapOn();
+  const std::string sandbox = RunPod();
+  cri::ContainerConfig config = Shell("sleep 1000");
+  config.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(16 * kMiB);
+  const std::string id = Start(sandbox, config);
+  const std::string group = CgroupOf(sandbox, id);
+  EXPECT_EQ(KernelNumber(group, "memory", "memory.swap.max"), 0u);
+  // The kernel kills the command rather than swap its memory out.
+  EXPECT_EQ(ExecOutput(id, "dd if=/dev/zero of=/dev/null bs=40000000 count=1 2>/dev/null; echo $?"),
+            "137\n");
+  EXPECT_EQ(KernelNumber(group, "memory", "memory.swap.current"), 0u);
+  ASSERT_TRUE(StopContainer(id, 0).ok());
+  SwapOff();
+}
+
 TEST_F(SwapTest, WhatAContainerHasOfItIsTold) {
   cri::PodSandboxConfig pod = PodConfig();
   (*pod.mutable_annotations())["plimsoll.dev/memory-shrink"] = "best-effort";

@@ -242,7 +242,8 @@ void MergeV1(const CgroupSettings& update, CgroupSettings* settings) {
   std::optional<int64_t>& both = settings->memory_swap_limit_bytes;
   if (!update.memory_limit_bytes || update.memory_swap_limit_bytes || !IsFinite(both)) return;
   if (*update.memory_limit_bytes < 0) {
-    both = -1;
+    // Without swap in the sum, the next memory limit decides how much is swapped.
+    both = both == memory ? std::nullopt : std::optional<int64_t>(-1);
   } else if (*both < *update.memory_limit_bytes) {
     if (IsFinite(memory)) {
       both = Sum(*update.memory_limit_bytes, *both - *memory);

@@ -67,6 +67,7 @@ TEST(CgroupMergeTest, MemoryBelowTheSumLeavesTheSumOnV1AndTheSwapOnV2) {
 TEST(CgroupMergeTest, MemoryWithoutALimitLiftsTheSumOnV1AndLeavesTheSwapOnV2) {
   const std::vector<CgroupSettings> updates = {Memory(64 * kMiB, 80 * kMiB), Memory(-1)};
   EXPECT_EQ(OnV1(updates), Memory(-1, -1));
+  EXPECT_EQ(OnV1({Memory(64 * kMiB, 64 * kMiB), Memory(-1)}), Memory(-1)) << "without swap in it";
   CgroupSettings lifted = Memory(-1);
   lifted.unified["memory.swap.max"] = "16777216";
   EXPECT_EQ(OnV2(updates), lifted);
