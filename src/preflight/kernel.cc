@@ -51,8 +51,7 @@ std::vector<std::string> SwapAreas(const FsRoot& host) {
 void CheckSwap(const Subject& subject, Report report) {
   const std::vector<std::string> areas = SwapAreas(subject.input.host);
   if (areas.empty() || !subject.kubelet.configuration.fail_swap_on) return;
-  report.Error(absl::StrCat("swap is on (", absl::StrJoin(areas, ", "),
-                            "): kubelet doesn't start, and kubeadm refuses the node"),
+  report.Error(absl::StrCat("swap is on (", absl::StrJoin(areas, ", "), "): kubelet doesn't start"),
                "swapoff -a, and take swap out of /etc/fstab; or failSwapOn: false in kubelet's "
                "configuration");
 }

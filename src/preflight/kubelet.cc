@@ -11,6 +11,7 @@
 namespace plimsoll::preflight {
 namespace {
 
+constexpr char kKubeletUnit[] = "kubelet.service";
 constexpr char kEndpointFlag[] = "--container-runtime-endpoint=";
 
 // The sockets that kubeadm looks for.
@@ -23,6 +24,18 @@ std::string EndpointInFlags(absl::string_view text) {
     if (absl::ConsumePrefix(&word, kEndpointFlag)) return std::string(word);
   }
   return "";
+}
+
+// `kubeadm join` starts kubelet once, whether its unit is enabled or not.
+void CheckEnabled(const Subject& subject, Report& report) {
+  if (Content(subject.input.host, "proc/1/comm") != "systemd") return;
+  const auto properties = subject.input.machine.unit(kKubeletUnit);
+  if (!properties.ok()) return;
+  const auto state = properties->find("UnitFileState");
+  if (state == properties->end() || state->second != "disabled") return;
+  report.Warning(
+      absl::StrCat(kKubeletUnit, " isn't enabled: the node doesn't come back after a reboot"),
+      "systemctl enable kubelet");
 }
 
 }  // namespace
@@ -73,6 +86,7 @@ void CheckKubelet(const Subject& subject, Report report) {
     report.Warning("kubelet isn't installed",
                    "install it, with kubeadm (https://kubernetes.io/docs/setup), k3s or k0s");
   }
+  CheckEnabled(subject, report);
   const std::string& endpoint = kubelet.configuration.container_runtime_endpoint;
   if (endpoint.empty()) return;
   const absl::string_view path = absl::StripPrefix(endpoint, "unix://");

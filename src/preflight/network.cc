@@ -134,7 +134,8 @@ void CheckNetwork(const Subject& subject, Report report) {
 }
 
 void CheckHostName(const Subject& subject, Report report) {
-  const std::string& name = subject.input.machine.host_name;
+  // kubelet and kubeadm take capital letters for small ones.
+  const std::string name = absl::AsciiStrToLower(subject.input.machine.host_name);
   if (!IsNodeName(name)) {
     return report.Error(
         absl::StrCat("the host name \"", name,

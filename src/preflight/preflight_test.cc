@@ -24,6 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 // Matches a problem by its check, its level and a part of its text.
 auto ErrorOf(const std::string& check, const std::string& what) {
@@ -72,7 +73,10 @@ class PreflightTest : public ::testing::Test {
                        return absl::NotFoundError("not there");
                      },
                      .has_overlayfs = [this] { return overlayfs_; },
-                     .unit = [this](const std::string&) { return unit_; }};
+                     .unit =
+                         [this](const std::string& name) {
+                           return name == "kubelet.service" ? kubelet_unit_ : unit_;
+                         }};
     input.state_directory = "/var/lib/plimsoll";
     input.run_directory = "/run/plimsoll";
     input.socket = "/run/plimsoll/plimsoll.sock";
@@ -108,12 +112,11 @@ class PreflightTest : public ::testing::Test {
   std::vector<std::string> controllers_ = {"cpu", "cpuset", "memory", "pids"};
   absl::Status package_;
   absl::Status oci_runtime_;
-  absl::StatusOr<std::map<std::string, std::string>> unit_ =
-      std::map<std::string, std::string>{{"LoadState", "loaded"},
-                                         {"NeedDaemonReload", "no"},
-                                         {"KillMode", "process"},
-                                         {"Delegate", "yes"},
-                                         {"RuntimeDirectory", ""}};
+  absl::StatusOr<std::map<std::string, std::string>> kubelet_unit_ =
+      std::map<std::string, std::string>{{"LoadState", "loaded"}, {"UnitFileState", "enabled"}};
+  absl::StatusOr<std::map<std::string, std::string>> unit_ = std::map<std::string, std::string>{
+      {"LoadState", "loaded"}, {"UnitFileState", "enabled"}, {"NeedDaemonReload", "no"},
+      {"KillMode", "process"}, {"Delegate", "yes"},          {"RuntimeDirectory", ""}};
 };
 
 TEST_F(PreflightTest, AMachineInOrderHasNoProblem) {
@@ -226,6 +229,8 @@ TEST_F(PreflightTest, TheDefaultNetworkIsNoClusters) {
 TEST_F(PreflightTest, HostNames) {
   host_name_ = "my_node";
   EXPECT_THAT(Check(), ElementsAre(ErrorOf("HostName", "\"my_node\" can't be a node's")));
+  host_name_ = "Node-1.Example.com";
+  EXPECT_THAT(Check(), IsEmpty()) << "kubelet takes the small letters";
   host_name_ = "localhost";
   EXPECT_THAT(Check(), ElementsAre(WarningOf("HostName", "is localhost")));
   host_name_ = "node-1";
@@ -279,8 +284,29 @@ TEST_F(PreflightTest, AUnitOfAnotherVersionIsNamed) {
                                    ErrorOf("Unit", "removes the namespaces of pods")));
   unit_ = std::map<std::string, std::string>{{"LoadState", "not-found"}};
   EXPECT_THAT(Check(), ElementsAre(WarningOf("Unit", "no unit plimsolld.service")));
+  kubelet_unit_ = absl::UnavailableError("no bus");
   unit_ = absl::UnavailableError("no bus");
   EXPECT_THAT(Check(), IsEmpty());
+}
+
+TEST_F(PreflightTest, UnitsThatNothingStartsAfterARebootAreNamed) {
+  (*unit_)["UnitFileState"] = "disabled";
+  (*kubelet_unit_)["UnitFileState"] = "disabled";
+  EXPECT_THAT(Check(), UnorderedElementsAre(WarningOf("Unit", "plimsolld.service isn't enabled"),
+                                            WarningOf("Kubelet", "kubelet.service isn't enabled")));
+  (*unit_)["UnitFileState"] = "static";
+  kubelet_unit_ = std::map<std::string, std::string>{{"LoadState", "not-found"}};
+  EXPECT_THAT(Check(), IsEmpty()) << "k3s and k0s have units of their own";
+}
+
+TEST_F(PreflightTest, ProgramsThatOlderKubeadmsAskForAreNoErrors) {
+  missing_ = {"iptables", "ip", "nsenter", "conntrack"};
+  const std::vector<Problem> problems = Check();
+  EXPECT_THAT(problems, SizeIs(4));
+  EXPECT_TRUE(IsReady(problems));
+  missing_ = {"losetup", "mount"};
+  EXPECT_THAT(Check(), ElementsAre(ErrorOf("Tools", "no program mount"),
+                                   ErrorOf("Tools", "kubeadm from 1.33 on refuses the node")));
 }
 
 TEST_F(PreflightTest, DisksNeedRoomAndInodes) {

@@ -28,10 +28,13 @@ struct Tool {
 };
 constexpr Tool kTools[] = {
     {"skopeo", "skopeo", true, "no image can be pulled"},
-    {"iptables", "iptables", true, "kubeadm refuses the node, and kube-proxy can't run"},
-    {"ip", "iproute2", true, "kubeadm refuses the node"},
     {"mount", "mount", true, "kubelet mounts no volumes"},
-    {"nsenter", "util-linux", true, "kubeadm refuses the node"},
+    {"losetup", "mount", true, "kubeadm from 1.33 on refuses the node"},
+    {"iptables", "iptables", false,
+     "network plugins such as bridge and portmap can't make their rules, and kubeadm before 1.33 "
+     "refuses the node"},
+    {"ip", "iproute2", false, "kubeadm before 1.33 refuses the node"},
+    {"nsenter", "util-linux", false, "kubeadm before 1.33 refuses the node"},
     {"conntrack", "conntrack", false, "kubeadm before 1.32 refuses the node"},
 };
 
@@ -83,6 +86,10 @@ void CheckUnit(const Subject& subject, Report report) {
   if (value("LoadState") == "not-found") {
     return report.Warning(absl::StrCat("systemd has no unit ", kUnit, ": nothing starts plimsolld"),
                           "install the package plimsoll, or start plimsolld otherwise");
+  }
+  if (value("UnitFileState") == "disabled") {
+    report.Warning(absl::StrCat(kUnit, " isn't enabled: nothing starts plimsolld after a reboot"),
+                   "systemctl enable --now plimsolld");
   }
   if (value("NeedDaemonReload") == "yes") {
     report.Warning(absl::StrCat("systemd runs an older version of ", kUnit, " than is on the disk"),
