@@ -19,16 +19,18 @@ bool IsSliceInItsPlace(const std::string& group) {
   return unit.has_value() && systemd::IsSlice(*unit);
 }
 
-// Under systemd, `systemctl kill` reaches all processes of the unit's group, and systemd warns of
-// those that outlive the unit; so monitors go to the pods' side. On v1 this would mean writing to
-// too many hierarchies.
-std::string MonitorGroup(const FsRoot& host, const CgroupDriver& driver) {
-  if (driver.cgroups->layout() != linux::CgroupLayout::kV2) return "";
+// Sets `monitors` and `own`. Under systemd, `systemctl kill` reaches all processes of the unit's
+// group, and systemd warns of those that outlive the unit; so monitors go to the pods' side. On v1
+// this would mean writing to too many hierarchies.
+void FindMonitorGroup(const FsRoot& host, CgroupDriver* driver) {
+  if (driver->cgroups->layout() != linux::CgroupLayout::kV2) return;
   const absl::StatusOr<std::string> text = host.Read("proc/self/cgroup");
-  if (!text.ok()) return "";
+  if (!text.ok()) return;
   const absl::StatusOr<std::string> own = linux::ParseOwnGroup(*text, "");
-  if (!own.ok() || !absl::EndsWith(*own, ".service")) return "";
-  return absl::StrCat(driver.pod_parent, driver.systemd ? "/plimsoll-monitors.scope" : "/monitors");
+  if (!own.ok() || !absl::EndsWith(*own, ".service")) return;
+  driver->own = *own;
+  driver->monitors =
+      absl::StrCat(driver->pod_parent, driver->systemd ? "/plimsoll-monitors.scope" : "/monitors");
 }
 
 // The reason why `auto` isn't systemd on a machine that runs systemd.
@@ -113,7 +115,7 @@ absl::StatusOr<CgroupDriver> OpenCgroupDriver(const FsRoot& host, const Config& 
   } else if (config.cgroup_driver == "auto" && !standalone && systemd::SystemdRuns(host)) {
     driver.warning = Warning(config, layout);
   }
-  driver.monitors = MonitorGroup(host, driver);
+  FindMonitorGroup(host, &driver);
   return driver;
 }
 

@@ -18,6 +18,7 @@ struct CgroupDriver {
   bool systemd = false;    // the driver kubelet is to use
   std::string pod_parent;  // group of pods without a parent of their own
   std::string monitors;    // monitors' group; empty: the daemon's own
+  std::string own;         // the daemon's, if monitors have another
   std::string warning;     // for the log; empty: none
 };
 

@@ -1,5 +1,6 @@
 #include "daemon/daemon.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -116,7 +117,21 @@ class DaemonImpl final : public Daemon {
   bool Stop(absl::Duration grace) override {
     telemetry_->health()->Stopping();
     cluster_.StopServing();
-    return front_.Stop(grace);
+    return front_.Stop(grace, options_.streams_ended);
+  }
+
+  int LeaveStreams() override {
+    if (front_.open_streams() == 0) return 0;
+    engine_->runtime()->CancelExecs();  // none is awaited that hasn't begun
+    Close();
+    if (const absl::Status left = LeaveUnit(); !left.ok()) {
+      log_->Write(LogLevel::kWarning, "open streams stay in the unit's control group",
+                  {{"error", std::string(left.message())}});
+    }
+    driver_.cgroups.reset();  // it also answers to systemd
+    directories_ = {};
+    malloc_trim(0);
+    return front_.open_streams();
   }
 
   absl::Status RemoveRunDirectoryIfUnused() override {
@@ -137,8 +152,30 @@ class DaemonImpl final : public Daemon {
     nri_.Stop();
     node_.reset();
     if (telemetry_ != nullptr) telemetry_->LetGoOfEngine();
+    if (engine_ != nullptr && front_.open_streams() > 0) front_.Keep(engine_->EndAllButRuntime());
     engine_.reset();
     telemetry_.reset();
+  }
+
+  // Moves this process and the commands' supervisors to the monitors, as the unit may end or be
+  // killed.
+  absl::Status LeaveUnit() {
+    if (driver_.own.empty()) return absl::OkStatus();
+    linux::CgroupManager& cgroups = *driver_.cgroups;
+    absl::Status status = cgroups.AddProcess(driver_.monitors, getpid());
+    if (absl::IsNotFound(status)) {
+      PLIMSOLL_RETURN_IF_ERROR(cgroups.Create(driver_.monitors).status());
+      status = cgroups.AddProcess(driver_.monitors, getpid());
+    }
+    PLIMSOLL_RETURN_IF_ERROR(status);
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pid_t> others,
+                              cgroups.Processes(driver_.own, /*recursive=*/false));
+    for (const pid_t pid : others) {
+      if (pid == getppid()) continue;
+      const absl::Status moved = cgroups.AddProcess(driver_.monitors, pid);
+      if (!absl::IsNotFound(moved)) status = FirstError(status, moved);  // else it has ended
+    }
+    return status;
   }
 
   absl::Status OpenDriver() {

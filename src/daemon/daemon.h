@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_DAEMON_DAEMON_H_
 #define PLIMSOLL_DAEMON_DAEMON_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -19,6 +20,9 @@ struct DaemonOptions {
   std::string version;
   // Serves one run of the command line, on a machine that needs no setup.
   bool standalone = false;
+  // If it is there, streams that are open when the daemon stops go on until they end, and it is
+  // called, by another thread, when all have ended.
+  std::function<void()> streams_ended;
 };
 
 class Daemon {
@@ -34,10 +38,16 @@ class Daemon {
   // differ.
   virtual void Reload(const Config& config) = 0;
 
-  // Ends serving: no new calls; running calls get `grace` and are then cut off. Workloads go on.
-  // False if some calls still don't end: don't destroy this then, just exit the process, which
-  // costs no more than a crash. Call once, before destruction.
+  // Ends serving: no new calls, no streams but those that DaemonOptions leaves open; running calls
+  // get `grace` and are then cut off. Workloads go on. False if some calls still don't end: don't
+  // destroy this then, just exit the process, which costs no more than a crash. Call once, before
+  // destruction.
   virtual bool Stop(absl::Duration grace) = 0;
+
+  // Call after Stop. If streams are left open, ends everything else and gives up the directories,
+  // so that the next daemon can start, and returns their number. Otherwise does nothing and returns
+  // 0. Destruction ends them.
+  virtual int LeaveStreams() = 0;
 
   // Call after Stop, when no client can come any more. Unless a sandbox still needs them, removes
   // the run directory, and the pods' parent cgroup if nothing else uses it.

@@ -10,7 +10,7 @@ namespace plimsoll::daemon {
 absl::Status Front::StartStreaming(const StreamingConfig& config, bool standalone,
                                    runtime::Engine* engine, Log* log) {
   if (config.address.empty()) return absl::OkStatus();
-  backend_ = streaming::NewEngineBackend(&engine->commands());
+  backend_ = std::make_unique<streaming::EngineBackend>(&engine->commands());
   absl::StatusOr<std::unique_ptr<streaming::Server>> started =
       streaming::Server::Start({.address = config.address,
                                 .certificate = config.certificate,
@@ -39,9 +39,12 @@ absl::Status Front::StartServer(cri::ServerOptions options) {
   return absl::OkStatus();
 }
 
-bool Front::Stop(absl::Duration grace) {
+bool Front::Stop(absl::Duration grace, std::function<void()> streams_ended) {
   // Streams never end by themselves, so don't wait for them.
-  if (streaming_ != nullptr) streaming_->Stop();
+  if (streaming_ != nullptr && streams_ended) {
+    open_streams_ = streaming_->LeaveOpen(std::move(streams_ended));
+  }
+  if (streaming_ != nullptr && open_streams_ == 0) streaming_->Stop();
   return server_->Shutdown(grace);
 }
 
@@ -52,7 +55,11 @@ void Front::Close() {
     server = std::move(server_);
   }
   server.reset();
-  streaming_.reset();
+  if (open_streams_ > 0) {
+    backend_->LetGo();
+  } else {
+    streaming_.reset();
+  }
 }
 
 std::vector<cri::LaneState> Front::Lanes() const {

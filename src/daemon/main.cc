@@ -14,7 +14,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -30,6 +33,7 @@
 #include "daemon/classes.h"
 #include "daemon/daemon.h"
 #include "daemon/inspect_stopped.h"
+#include "daemon/main_process.h"
 #include "daemon/node_nri.h"
 #include "daemon/node_resources.h"
 #include "daemon/preconditions.h"
@@ -81,7 +85,7 @@ sigset_t BlockSignals() {
 // Events that end or change the service. Signals are blocked in every thread and read here.
 class Wakeups {
  public:
-  enum class Kind { kStop, kReload, kNoClients };
+  enum class Kind { kStop, kReload, kNoClients };  // the last also: no streams
 
   static absl::StatusOr<Wakeups> Open() {
     // A failed write reports the same: its reader has gone, or RLIMIT_FSIZE is reached.
@@ -104,6 +108,11 @@ class Wakeups {
       if (lock.ok()) lock->Release();
       eventfd_write(event->get(), 1);
     }).detach();
+  }
+
+  // Makes Wait return when it is called; for any thread.
+  std::function<void()> OnNoStreams() const {
+    return [event = no_clients_] { eventfd_write(event->get(), 1); };
   }
 
   Kind Wait() const {
@@ -145,7 +154,8 @@ absl::Status Serve(const Flags& flags, Settings settings, Log& log) {
   const std::string socket = SocketPath(settings.config);
   PLIMSOLL_ASSIGN_OR_RETURN(
       std::unique_ptr<Daemon> daemon,
-      Daemon::Start({settings.config, settings.config_path, PLIMSOLL_VERSION, flags.standalone},
+      Daemon::Start({settings.config, settings.config_path, PLIMSOLL_VERSION, flags.standalone,
+                     flags.keep_streams ? wakeups.OnNoStreams() : nullptr},
                     &log));
   log.Write(LogLevel::kInfo, "serving",
             {{"version", PLIMSOLL_VERSION}, {"socket", socket}, {"pid", absl::StrCat(getpid())}});
@@ -163,6 +173,13 @@ absl::Status Serve(const Flags& flags, Settings settings, Log& log) {
     std::_Exit(0);
   }
   if (kind == Wakeups::Kind::kNoClients) Warn(log, daemon->RemoveRunDirectoryIfUnused());
+  if (const int streams = daemon->LeaveStreams(); streams > 0) {
+    log.Write(LogLevel::kInfo, "stopped, and carries its open streams to their end",
+              {{"streams", absl::StrCat(streams)}, {"pid", absl::StrCat(getpid())}});
+    EndMainProcess();
+    while (wakeups.Wait() == Wakeups::Kind::kReload) {
+    }
+  }
   daemon.reset();
   log.Write(LogLevel::kInfo, "stopped");
   return absl::OkStatus();
@@ -234,6 +251,16 @@ void TellNodeProblems(const Config& config) {
   }
 }
 
+// The exit code of a process that doesn't go on as the daemon.
+std::optional<int> BeginService(const Flags& flags) {
+  BlockSignals();
+  if (!flags.keep_streams) return std::nullopt;
+  const absl::StatusOr<std::optional<int>> ended = BecomeMainProcess();
+  if (ended.ok()) return *ended;
+  std::fprintf(stderr, "plimsolld: %s\n", std::string(ended.status().message()).c_str());
+  return 1;
+}
+
 int Main(int argc, char** argv) {
   if (const absl::Status stack = CheckStackLimit(); !stack.ok()) {
     std::fprintf(stderr, "plimsolld: %s\n", std::string(stack.message()).c_str());
@@ -254,7 +281,9 @@ int Main(int argc, char** argv) {
   if (const auto exit = ParseFlags(argc, argv, PLIMSOLL_BUILD, flags); exit.has_value()) {
     return Leave(*exit);
   }
-  if (!flags.check_config && !flags.inspect && !flags.check_node) BlockSignals();
+  if (!flags.check_config && !flags.inspect && !flags.check_node) {
+    if (const std::optional<int> exit = BeginService(flags); exit.has_value()) return *exit;
+  }
   absl::StatusOr<Settings> settings = LoadSettings(flags);
   std::vector<std::string> warnings;
   if (settings.ok() && !flags.inspect && !flags.check_node) {

@@ -24,11 +24,15 @@ NodeEngine::NodeEngine(Surroundings surroundings)
       cdi_(in_.host, in_.config.cdi_spec_dirs) {}
 
 NodeEngine::~NodeEngine() {
+  EndAllButRuntime();
+}
+
+std::unique_ptr<runtime::ContainerRuntime> NodeEngine::EndAllButRuntime() {
   if (classes_ != nullptr) classes_->StopFollowing();
   images_.reset();
   engine_.reset();
   classes_.reset();
-  runtime_.reset();
+  return std::move(runtime_);
 }
 
 absl::Status NodeEngine::OpenParts() {

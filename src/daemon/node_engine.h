@@ -50,6 +50,9 @@ class NodeEngine {
   NodeEngine(const NodeEngine&) = delete;
   NodeEngine& operator=(const NodeEngine&) = delete;
 
+  // As the destructor, but leaves the OCI runtime, which commands with open streams use.
+  std::unique_ptr<runtime::ContainerRuntime> EndAllButRuntime();
+
   // Makes the engine, which finds every sandbox and container again. Once. `hooks`, which may be
   // null, live as long as the engine.
   absl::Status Recover(std::shared_ptr<runtime::Hooks> hooks);

@@ -38,8 +38,13 @@ void Define(CLI::App& app, const std::string& version, Flags& flags) {
                  "write one byte to this descriptor once the socket is served")
       ->type_name("N")
       ->check(CLI::Range(3, 1 << 20));
-  app.add_flag("--standalone", flags.standalone,
-               "end once no client holds clients.lock in the run directory");
+  CLI::Option* const standalone =
+      app.add_flag("--standalone", flags.standalone,
+                   "end once no client holds clients.lock in the run directory");
+  app.add_flag("--keep-streams", flags.keep_streams,
+               "let open streams of exec, attach and port-forward go on after a stop, in a process "
+               "that stays behind: for a service whose manager restarts it")
+      ->excludes(standalone);
   for (const OptionName& option : OptionNames()) {
     const std::string key = option.key;
     app.add_option_function<std::string>(

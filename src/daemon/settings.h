@@ -19,6 +19,7 @@ struct Flags {
   bool inspect = false;
   bool check_node = false;
   bool standalone = false;
+  bool keep_streams = false;
   int ready_fd = -1;
   std::vector<std::pair<std::string, std::string>> options;  // key of the file, value
 };

@@ -25,7 +25,7 @@ class Commands {
   // DEADLINE_EXCEEDED after the request's timeout.
   virtual absl::StatusOr<ExecResult> ExecSync(absl::string_view id, const ExecRequest& request) = 0;
   // Starts a command whose streams the caller carries. Has no timeout. FAILED_PRECONDITION unless
-  // the container is Running. This object must outlive the command.
+  // the container is Running. The OCI runtime must outlive the command, this object need not.
   virtual absl::StatusOr<std::unique_ptr<RunningCommand>> StartExec(absl::string_view id,
                                                                     const ExecRequest& request) = 0;
   // The streams of the container's own process, from now on. `input`: also its standard input.

@@ -13,6 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
+#include "linux/cgroup/cgroup.h"
 #include "linux/network_socket.h"
 #include "linux/process.h"
 #include "runtime/log_place.h"
@@ -55,17 +56,19 @@ absl::Status CheckRunning(const ContainerRecord& record, absl::string_view what)
 }
 
 // If a container's group or files are lost, the OCI runtime says that the container doesn't run.
-absl::Status OrLost(const EngineOptions& options, const ContainerRecord& record,
+absl::Status OrLost(const FsRoot& host, ContainerRuntime* runtime, const ContainerRecord& record,
                     const absl::Status& status) {
   if (!absl::IsFailedPrecondition(status) && !absl::IsNotFound(status) &&
       !absl::IsInternal(status)) {
     return status;
   }
-  if (!linux::IsRunning(options.host, record.init).value_or(false)) return status;
+  if (!linux::IsRunning(host, record.init).value_or(false)) return status;
   std::string lost;
-  if (!options.cgroups->Exists(record.cgroup_path).value_or(true)) {
+  // Not the engine's: a streamed command may end after it.
+  const auto cgroups = linux::CgroupManager::Detect(host);
+  if (cgroups.ok() && !(*cgroups)->Exists(record.cgroup_path).value_or(true)) {
     lost = absl::StrCat("its control group ", record.cgroup_path);
-  } else if (const auto started = options.runtime->StartedAt(record.id, record.init);
+  } else if (const auto started = runtime->StartedAt(record.id, record.init);
              started.ok() && !started->has_value()) {
     lost = "the OCI runtime's state of it";
   } else {
@@ -76,24 +79,28 @@ absl::Status OrLost(const EngineOptions& options, const ContainerRecord& record,
       "no command can be started; remove the container and make it anew (", status.message(), ")"));
 }
 
-// A command whose failure is reported by OrLost.
+// A command whose failure is reported by OrLost. Uses nothing of the engine's but the OCI runtime.
 class OfContainer final : public RunningCommand {
  public:
   OfContainer(const EngineOptions& options, ContainerRecord record,
               std::unique_ptr<RunningCommand> command)
-      : options_(options), record_(std::move(record)), command_(std::move(command)) {}
+      : host_(options.host),
+        runtime_(options.runtime),
+        record_(std::move(record)),
+        command_(std::move(command)) {}
 
   CommandStreams& streams() override { return command_->streams(); }
   int ended_fd() const override { return command_->ended_fd(); }
   absl::StatusOr<CommandEnd> Finish() override {
     absl::StatusOr<CommandEnd> end = command_->Finish();
-    if (!end.ok()) return OrLost(options_, record_, end.status());
+    if (!end.ok()) return OrLost(host_, runtime_, record_, end.status());
     return end;
   }
   absl::Status Kill() override { return command_->Kill(); }
 
  private:
-  const EngineOptions& options_;
+  const FsRoot host_;
+  ContainerRuntime* const runtime_;
   const ContainerRecord record_;
   const std::unique_ptr<RunningCommand> command_;
 };
@@ -153,7 +160,7 @@ absl::StatusOr<ExecResult> EngineCommands::ExecSync(absl::string_view id,
   const auto exec = [&](const ExecRequest& entering) -> absl::Status {
     absl::StatusOr<ExecResult> done =
         options_.runtime->Exec(record.id, record.cgroup_path, entering);
-    if (!done.ok()) return OrLost(options_, record, done.status());
+    if (!done.ok()) return OrLost(options_.host, options_.runtime, record, done.status());
     result = *std::move(done);
     return absl::OkStatus();
   };
@@ -170,7 +177,7 @@ absl::StatusOr<std::unique_ptr<RunningCommand>> EngineCommands::StartExec(
   const auto start = [&](const ExecRequest& entering) -> absl::Status {
     absl::StatusOr<std::unique_ptr<RunningCommand>> command =
         options_.runtime->StartExec(record.id, record.cgroup_path, entering);
-    if (!command.ok()) return OrLost(options_, record, command.status());
+    if (!command.ok()) return OrLost(options_.host, options_.runtime, record, command.status());
     started = std::make_unique<OfContainer>(options_, record, *std::move(command));
     return absl::OkStatus();
   };

@@ -1,41 +1,44 @@
 #include "streaming/backend.h"
 
-#include <utility>
-
+#include "base/status.h"
 #include "runtime/commands.h"
 
 namespace plimsoll::streaming {
-namespace {
 
-class EngineBackend final : public Backend {
- public:
-  explicit EngineBackend(runtime::Commands* commands) : commands_(commands) {}
+void EngineBackend::LetGo() {
+  const absl::MutexLock lock(&mutex_);
+  commands_ = nullptr;
+}
 
-  absl::StatusOr<std::unique_ptr<runtime::RunningCommand>> Exec(
-      const StreamRequest& request) override {
-    runtime::ExecRequest exec;
-    exec.argv = request.argv;
-    exec.streams = {.input = request.input,
-                    .output = request.output,
-                    .errors = request.errors,
-                    .terminal = request.terminal};
-    return commands_->StartExec(request.id, exec);
-  }
-  absl::StatusOr<runtime::AttachedContainer> Attach(const StreamRequest& request) override {
-    return commands_->Attach(request.id, request.input);
-  }
-  absl::StatusOr<UniqueFd> PodSocket(const std::string& sandbox_id, int family) override {
-    return commands_->PodSocket(sandbox_id, family);
-  }
+absl::Status EngineBackend::Check() const {
+  if (commands_ != nullptr) return absl::OkStatus();
+  return absl::UnavailableError(
+      "plimsolld has been stopped or restarted since this stream was opened; open another one");
+}
 
- private:
-  runtime::Commands* const commands_;
-};
+absl::StatusOr<std::unique_ptr<runtime::RunningCommand>> EngineBackend::Exec(
+    const StreamRequest& request) {
+  runtime::ExecRequest exec;
+  exec.argv = request.argv;
+  exec.streams = {.input = request.input,
+                  .output = request.output,
+                  .errors = request.errors,
+                  .terminal = request.terminal};
+  const absl::ReaderMutexLock lock(&mutex_);
+  PLIMSOLL_RETURN_IF_ERROR(Check());
+  return commands_->StartExec(request.id, exec);
+}
 
-}  // namespace
+absl::StatusOr<runtime::AttachedContainer> EngineBackend::Attach(const StreamRequest& request) {
+  const absl::ReaderMutexLock lock(&mutex_);
+  PLIMSOLL_RETURN_IF_ERROR(Check());
+  return commands_->Attach(request.id, request.input);
+}
 
-std::unique_ptr<Backend> NewEngineBackend(runtime::Commands* commands) {
-  return std::make_unique<EngineBackend>(commands);
+absl::StatusOr<UniqueFd> EngineBackend::PodSocket(const std::string& sandbox_id, int family) {
+  const absl::ReaderMutexLock lock(&mutex_);
+  PLIMSOLL_RETURN_IF_ERROR(Check());
+  return commands_->PodSocket(sandbox_id, family);
 }
 
 }  // namespace plimsoll::streaming

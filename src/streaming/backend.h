@@ -5,7 +5,10 @@
 #include <memory>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "base/unique_fd.h"
 #include "runtime/oci/attached_container.h"
 #include "runtime/oci/exec/running_command.h"
@@ -29,8 +32,25 @@ class Backend {
   virtual absl::StatusOr<UniqueFd> PodSocket(const std::string& sandbox_id, int family) = 0;
 };
 
-// Streams what is run in containers. `commands` outlives it.
-std::unique_ptr<Backend> NewEngineBackend(runtime::Commands* commands);
+// Streams what is run in containers.
+class EngineBackend final : public Backend {
+ public:
+  // `commands` lives until LetGo.
+  explicit EngineBackend(runtime::Commands* commands) : commands_(commands) {}
+  // Waits for calls under way; later ones fail with UNAVAILABLE. Open streams aren't affected.
+  void LetGo();
+
+  absl::StatusOr<std::unique_ptr<runtime::RunningCommand>> Exec(
+      const StreamRequest& request) override;
+  absl::StatusOr<runtime::AttachedContainer> Attach(const StreamRequest& request) override;
+  absl::StatusOr<UniqueFd> PodSocket(const std::string& sandbox_id, int family) override;
+
+ private:
+  absl::Status Check() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+
+  absl::Mutex mutex_;  // held, shared, by calls
+  runtime::Commands* commands_ ABSL_GUARDED_BY(mutex_);
+};
 
 }  // namespace plimsoll::streaming
 

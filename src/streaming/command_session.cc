@@ -48,6 +48,7 @@ asio::awaitable<void> CommandSession::Run() {
     end = absl::DeadlineExceededError(absl::StrCat(
         "not all streams were opened within ", absl::FormatDuration(context_.creation_timeout)));
   } else if (!gone_) {
+    context_.streams = true;
     end = co_await Serve();
   }
   DropInput();

@@ -28,6 +28,7 @@ struct SessionContext {
   Backend& backend;
   absl::Duration creation_timeout;    // for the client to open its streams
   const std::atomic<bool>& stopping;  // the server is stopping and waits for its sessions
+  bool& streams;                      // set once the client's streams are open
 };
 
 // Used in the loop's thread.

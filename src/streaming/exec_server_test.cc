@@ -435,6 +435,66 @@ TEST_F(ExecServerTest, StoppingEndsEveryStream) {
   EXPECT_TRUE(absl::IsUnavailable(server_->Admit(Shell("true")).status()));
 }
 
+TEST_F(ExecServerTest, OpenStreamsCanOutliveTheServersClients) {
+  StreamRequest request = Shell("cat; exit 3");
+  request.input = true;
+  auto websocket = WebSocket(request);
+  StreamRequest on_terminal = Shell("read go; stty size; exit 4");
+  on_terminal.input = on_terminal.terminal = true;
+  on_terminal.errors = false;
+  auto spdy = Spdy(on_terminal);
+  ASSERT_TRUE(websocket != nullptr && spdy != nullptr);
+  const auto error = spdy->Open({{"streamtype", "error"}});
+  const auto in = spdy->Open({{"streamtype", "stdin"}});
+  const auto out = spdy->Open({{"streamtype", "stdout"}});
+  const auto size = spdy->Open({{"streamtype", "resize"}});
+  ASSERT_TRUE(error.ok() && in.ok() && out.ok() && size.ok());
+  ASSERT_TRUE(WaitUntil([&] { return backend_.running == 2; }));
+  // Its streams are still to be opened.
+  const std::string unused = Url(Shell("true"));
+  auto half_open = Spdy(Shell("true"));
+  ASSERT_NE(half_open, nullptr);
+  ASSERT_TRUE(half_open->Open({{"streamtype", "error"}}).ok());
+  std::atomic<int> ended = 0;
+  ASSERT_EQ(server_->LeaveOpen([&] { ++ended; }), 2);
+  EXPECT_TRUE(half_open->ReadToEnd().ok());
+  EXPECT_FALSE(WebSocketClient::Connect(unused, "v5.channel.k8s.io").ok());
+  EXPECT_TRUE(absl::IsUnavailable(server_->Admit(Shell("true")).status()));
+
+  ASSERT_TRUE(websocket->Send(0, "late").ok());
+  ASSERT_TRUE(websocket->CloseChannel(0).ok());
+  ASSERT_TRUE(websocket->ReadToEnd().ok());
+  EXPECT_EQ(websocket->received[1], "late");
+  EXPECT_EQ(ExitCodeOf(websocket->received[3]), 3);
+  EXPECT_EQ(ended, 0);
+  ASSERT_TRUE(spdy->Send(*size, "{\"Width\":101,\"Height\":37}").ok());
+  ASSERT_TRUE(spdy->Send(*in, "\n").ok());
+  ASSERT_TRUE(spdy->ReadToEnd().ok());
+  EXPECT_THAT(spdy->received[*out], HasSubstr("37 101"));
+  EXPECT_EQ(ExitCodeOf(spdy->received[*error]), 4);
+  websocket.reset();
+  spdy.reset();
+  EXPECT_TRUE(WaitUntil([&] { return ended == 1; }));
+  EXPECT_EQ(server_->connections(), 0);
+}
+
+TEST_F(ExecServerTest, StreamsThatWereLeftOpenEndWithAStop) {
+  auto client = WebSocket(Shell("sleep 1000"));
+  ASSERT_NE(client, nullptr);
+  ASSERT_TRUE(WaitUntil([&] { return backend_.running == 1; }));
+  std::atomic<int> ended = 0;
+  ASSERT_EQ(server_->LeaveOpen([&] { ++ended; }), 1);
+  server_->Stop();
+  EXPECT_EQ(backend_.running, 0);
+  EXPECT_EQ(ended, 1);
+  EXPECT_TRUE(client->ReadToEnd().ok());
+}
+
+TEST_F(ExecServerTest, WithoutOpenStreamsNoneIsLeft) {
+  EXPECT_EQ(server_->LeaveOpen([] { ADD_FAILURE() << "nothing can end"; }), 0);
+  EXPECT_TRUE(absl::IsUnavailable(server_->Admit(Shell("true")).status()));
+}
+
 TEST_F(ExecServerTest, PingsOfSpdyAreAnswered) {
   auto client = Spdy(Shell("true"));
   ASSERT_NE(client, nullptr);

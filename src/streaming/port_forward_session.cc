@@ -72,6 +72,7 @@ void PortForwardSession::Begin(Wire* wire) {
 }
 
 asio::awaitable<void> PortForwardSession::Run() {
+  context_.streams = true;
   Tasks tasks(context_.io);
   tasks.Spawn(WatchHalfOpen());
   while (!end_.gone && !end_.closed && (lasts_ || !ports_.empty())) co_await changed_.Wait();

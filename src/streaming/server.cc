@@ -8,12 +8,14 @@
 #include <atomic>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
+#include <functional>
 #include <list>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "base/status.h"
 #include "base/worker_pool.h"
 #include "streaming/async.h"
@@ -118,6 +120,7 @@ class ServerImpl final : public Server {
 
   void Stop() override {
     if (!thread_.joinable()) return;
+    closed_ = true;
     stopped_ = true;
     asio::post(io_, [this] { asio::co_spawn(io_, EndAll(), [](const std::exception_ptr&) {}); });
     thread_.join();
@@ -125,8 +128,30 @@ class ServerImpl final : public Server {
     pool_.reset();
   }
 
+  int LeaveOpen(std::function<void()> ended) override {
+    closed_ = true;
+    int open = 0;
+    absl::Notification looked;
+    asio::post(io_, [&] {
+      ErrorCode ignored;
+      acceptor_.close(ignored);
+      retry_.End();
+      for (const Connection& each : connections_.open) {
+        if (each.streams) {
+          ++open;
+        } else {
+          each.Close();
+        }
+      }
+      if (open > 0) connections_.on_none = std::move(ended);
+      looked.Notify();
+    });
+    looked.WaitForNotification();
+    return open;
+  }
+
   absl::StatusOr<std::string> Admit(StreamRequest request) override {
-    if (stopped_) return absl::UnavailableError("the daemon is stopping; try again later");
+    if (closed_) return absl::UnavailableError("the daemon is stopping; try again later");
     const absl::string_view path = PathOf(request.kind);
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string token, tokens_.Add(std::move(request)));
     return absl::StrCat(base_url_, "/", path, "/", token);
@@ -136,11 +161,11 @@ class ServerImpl final : public Server {
 
  private:
   asio::awaitable<void> Accept() {
-    while (!stopped_) {
+    while (!closed_) {
       ErrorCode error;
       tcp::socket socket(io_);
       co_await acceptor_.async_accept(socket, asio::redirect_error(asio::use_awaitable, error));
-      if (stopped_ || error == asio::error::operation_aborted) break;
+      if (closed_ || error == asio::error::operation_aborted) break;
       if (error) {
         co_await retry_.For(kOutOfDescriptors);
         continue;
@@ -156,9 +181,9 @@ class ServerImpl final : public Server {
     Socket connection =
         tls_ == nullptr ? Socket(std::move(socket)) : Socket(std::move(socket), *tls_);
     ++connections_.count;
-    const auto at = connections_.open.insert(connections_.open.end(), connection.tcp());
+    const auto at = connections_.open.insert(connections_.open.end(), {connection.tcp()});
     const FrontContext context = {
-        {io_, *pool_, *options_.backend, options_.creation_timeout, stopped_},
+        {io_, *pool_, *options_.backend, options_.creation_timeout, stopped_, at->streams},
         tokens_,
         {options_.idle_timeout, options_.leave_timeout}};
     asio::co_spawn(io_, ServeConnection(context, std::move(connection)),
@@ -166,6 +191,9 @@ class ServerImpl final : public Server {
                      connections_.open.erase(at);
                      --connections_.count;
                      connections_.ended.Notify();
+                     if (connections_.count == 0 && connections_.on_none) {
+                       std::exchange(connections_.on_none, nullptr)();
+                     }
                    });
   }
 
@@ -174,9 +202,7 @@ class ServerImpl final : public Server {
     ErrorCode ignored;
     acceptor_.close(ignored);
     retry_.End();
-    for (const std::weak_ptr<tcp::socket>& each : connections_.open) {
-      if (const auto socket = each.lock(); socket != nullptr) socket->close(ignored);
-    }
+    for (const Connection& each : connections_.open) each.Close();
     while (connections_.count > 0) co_await connections_.ended.Wait();
     io_.stop();
   }
@@ -185,16 +211,26 @@ class ServerImpl final : public Server {
   const std::unique_ptr<asio::ssl::context> tls_;
   Tokens tokens_;
   std::string base_url_;
-  std::atomic<bool> stopped_ = false;
+  std::atomic<bool> closed_ = false;   // takes no more clients
+  std::atomic<bool> stopped_ = false;  // waits for the end of its streams
   asio::io_context io_{1};
   // Touched by the loop alone.
   tcp::acceptor acceptor_;
   Sleep retry_;
+  struct Connection {
+    std::weak_ptr<tcp::socket> socket;
+    bool streams = false;  // SessionContext::streams
+    void Close() const {
+      ErrorCode ignored;
+      if (const auto there = socket.lock(); there != nullptr) there->close(ignored);
+    }
+  };
   struct Connections {
     explicit Connections(asio::io_context& io) : ended(io) {}
     std::atomic<int> count = 0;  // for any thread
-    std::list<std::weak_ptr<tcp::socket>> open;
-    Signal ended;  // one of them
+    std::list<Connection> open;
+    Signal ended;                   // one of them
+    std::function<void()> on_none;  // of LeaveOpen
   };
   Connections connections_;
   std::unique_ptr<WorkerPool> pool_;

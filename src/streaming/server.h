@@ -57,8 +57,13 @@ class Server {
   // client's input to its targets is called off within a second.
   virtual void Stop() = 0;
 
+  // Takes no more clients, as after Stop, and ends connections whose streams aren't open yet. Open
+  // streams go on until they end or Stop ends them. Returns their number; if there are any, `ended`
+  // is called once, in the server's thread, when all have ended. Before Stop, once.
+  virtual int LeaveOpen(std::function<void()> ended) = 0;
+
   // A URL that serves the request to the first client that connects, once, within Tokens::kLife.
-  // RESOURCE_EXHAUSTED; UNAVAILABLE after Stop. Thread-safe.
+  // RESOURCE_EXHAUSTED; UNAVAILABLE after Stop or LeaveOpen. Thread-safe.
   virtual absl::StatusOr<std::string> Admit(StreamRequest request) = 0;
   // "http://127.0.0.1:41234", or https.
   virtual const std::string& base_url() const = 0;

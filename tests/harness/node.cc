@@ -98,6 +98,7 @@ absl::Status Node::SpawnDaemon() {
     command.argv.insert(command.argv.end(),
                         {"--nri-plugin-dir", absl::StrCat(directory(), "/no-plugins")});
   }
+  if (keeps_streams_) command.argv.emplace_back("--keep-streams");
   command.argv.insert(command.argv.begin(), started_by_.begin(), started_by_.end());
   command.descriptors = {{log_fd.get(), 1}, {log_fd.get(), 2}, {ready.writer.get(), 3}};
   command.new_session = own_session_;

@@ -55,6 +55,9 @@ class Node {
   // From the next start on, the daemon has a session of its own: a terminal's Ctrl-C doesn't reach
   // it.
   void OwnSession() { own_session_ = true; }
+  // From the next start on, open streams outlive the daemon's stop. Its process is then a child of
+  // daemon_pid().
+  void KeepStreams() { keeps_streams_ = true; }
   // From the next start on, puts these words before the daemon's command line: a program that
   // becomes the daemon.
   void StartBy(std::vector<std::string> words) { started_by_ = std::move(words); }
@@ -95,6 +98,7 @@ class Node {
   std::optional<Child> daemon_;
   UniqueFd ready_;
   bool own_session_ = false;
+  bool keeps_streams_ = false;
   std::vector<std::string> started_by_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<cri::RuntimeService::Stub> runtime_;

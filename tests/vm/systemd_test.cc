@@ -11,6 +11,8 @@
 #include "base/dir_for_test.h"
 #include "base/subprocess.h"
 #include "harness/kernel.h"
+#include "harness/stream_status.h"
+#include "harness/websocket_client.h"
 #include "systemd_fixture.h"
 
 namespace plimsoll::testing {
@@ -19,6 +21,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::SizeIs;
 
 TEST_F(SystemdTest, TellsKubeletThatSystemdManagesControlGroups) {
   cri::RuntimeConfigResponse config;
@@ -67,6 +70,42 @@ TEST_F(SystemdTest, WhateverHappensToTheUnitPodsRunOn) {
     EXPECT_TRUE(StopContainer(id, 0).ok());
     EXPECT_EQ(Status(id).exit_code(), 137);
   }
+}
+
+TEST_F(SystemdTest, OpenStreamsOutliveTheUnitBesideTheMonitors) {
+  const std::string id = Start(RunPod(), Shell("sleep 100000"));
+  cri::ExecRequest request;
+  request.set_container_id(id);
+  for (const char* word : {"/bin/sh", "-c", "cat; exit 3"}) request.add_cmd(word);
+  request.set_stdin(true);
+  request.set_stdout(true);
+  cri::ExecResponse response;
+  grpc::ClientContext context;
+  ASSERT_TRUE(node_.runtime().Exec(&context, request, &response).ok());
+  auto client = WebSocketClient::Connect(response.url(), "v5.channel.k8s.io");
+  ASSERT_TRUE(client.ok()) << client.status();
+  std::string expected;
+  const auto answers = [&](const std::string& text) {
+    expected += text;
+    return (*client)->Send(0, text).ok() &&
+           (*client)->ReadUntil([&] { return (*client)->received[1] == expected; }).ok();
+  };
+  ASSERT_TRUE(answers("before\n"));
+  Run({"systemctl", "restart", "plimsolld"});
+  AwaitDaemon();
+  EXPECT_TRUE(answers("restarted\n"));
+  // The main process and the daemon.
+  EXPECT_THAT(*Cgroups().Processes("/system.slice/plimsolld.service", true), SizeIs(2));
+  Run({"systemctl", "kill", "-s", "KILL", "plimsolld"});
+  AwaitDaemon();
+  EXPECT_TRUE(answers("killed\n"));
+  Run({"systemctl", "stop", "plimsolld"});
+  EXPECT_TRUE(answers("stopped\n"));
+  Run({"systemctl", "start", "plimsolld"});
+  AwaitDaemon();
+  ASSERT_TRUE((*client)->CloseChannel(0).ok());
+  ASSERT_TRUE((*client)->ReadToEnd().ok());
+  EXPECT_EQ(ExitCodeOf((*client)->received[3]), 3) << (*client)->received[3];
 }
 
 // systemd takes controllers away from groups that it doesn't know, unless a group below uses them.

@@ -8,6 +8,8 @@
 #include <optional>
 #include <thread>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -202,6 +204,44 @@ TEST(ExecGroupTest, AGroupThatIsGoneIsAFailedPrecondition) {
   SetFaultHook(nullptr);
   EXPECT_TRUE(absl::IsFailedPrecondition(made.status())) << made.status();
   EXPECT_THAT(std::string(made.status().message()), HasSubstr("has just been removed"));
+}
+
+// A stopped daemon may still carry a command with an open stream.
+TEST_F(OciRecoveryTest, ACommandWhoseStarterLivesIsNoStray) {
+  const FsRoot state = machine_->dir().root();
+  const std::string pid_file = machine_->dir().path() + "/starter";
+  Command command;
+  command.argv = {"/bin/sh",
+                  "-c",
+                  "exec setsid -f sh -c 'env \"$1\" PLIMSOLL_EXEC_BY=$$ sleep 300 & "
+                  "echo $$ >\"$2\"; wait' sh \"$1\" \"$2\" >/dev/null 2>&1",
+                  "sh",
+                  ExecMark(state),
+                  pid_file};
+  ASSERT_TRUE(RunChecked(command).ok());
+  const auto marked = [&] {
+    const auto table = linux::ListProcessTable(machine_->host());
+    return absl::c_count_if(*table, [&](const linux::ProcessEntry& each) {
+      const auto words = linux::ReadWords(machine_->host(), each.id.pid, "environ");
+      return words.ok() && absl::c_linear_search(*words, ExecMark(state)) &&
+             linux::ReadWords(machine_->host(), each.id.pid, "cmdline")->front() == "sleep";
+    });
+  };
+  ASSERT_TRUE(WaitUntil([&] { return marked() == 1; }));
+  const auto layout = machine_->cgroups().layout();
+  EXPECT_THAT(*FindExecStrays(machine_->host(), layout, state, {}), IsEmpty());
+  pid_t starter = 0;
+  ASSERT_TRUE(absl::SimpleAtoi(*machine_->dir().root().Read("starter"), &starter));
+  ASSERT_EQ(kill(starter, SIGKILL), 0);
+  std::vector<StrayExec> strays;
+  ASSERT_TRUE(WaitUntil([&] {
+    strays = *FindExecStrays(machine_->host(), layout, state, {});
+    return !strays.empty();
+  }));
+  ASSERT_THAT(strays, SizeIs(1));
+  EXPECT_TRUE(
+      EndExecStray(machine_->host(), layout, strays[0], absl::Now() + absl::Seconds(20)).ok());
+  EXPECT_TRUE(WaitUntil([&] { return marked() == 0; }));
 }
 
 TEST_F(OciRecoveryTest, AGroupWithoutACommandIsFoundAndRemoved) {

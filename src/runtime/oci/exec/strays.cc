@@ -33,6 +33,10 @@ void Describe(const FsRoot& host, const std::vector<ContainerGroup>& containers,
   stray->command = absl::StrJoin(words, " ").substr(0, 200);
 }
 
+std::string StarterMark(pid_t starter) {
+  return absl::StrCat("PLIMSOLL_EXEC_BY=", starter);
+}
+
 // The root is stopped first, so that it starts nothing while its children are being killed. crun
 // and plimsoll-exec are child subreapers, so they adopt their children's orphans.
 absl::Status EndTree(const FsRoot& host, const linux::ProcessId& root, absl::Time deadline) {
@@ -60,26 +64,40 @@ std::string ExecMark(const FsRoot& crun_state) {
   return absl::StrCat("PLIMSOLL_EXEC=", crun_state.path());
 }
 
+void MarkExec(const FsRoot& crun_state, Command* command) {
+  command->environment.push_back(ExecMark(crun_state));
+  command->environment.push_back(StarterMark(getpid()));
+}
+
 absl::StatusOr<std::vector<StrayExec>> FindExecStrays(
     const FsRoot& host, linux::CgroupLayout layout, const FsRoot& crun_state,
     const std::vector<ContainerGroup>& containers) {
   const std::string mark = ExecMark(crun_state);
   PLIMSOLL_ASSIGN_OR_RETURN(const auto table, linux::ListProcessTable(host));
-  absl::flat_hash_set<pid_t> own;
-  for (const linux::ProcessEntry& each : linux::DescendantsOf(table, getpid())) {
-    own.insert(each.id.pid);
-  }
-  std::vector<StrayExec> strays;
-  absl::flat_hash_set<std::string> busy;  // containers with a command of this process
+  absl::flat_hash_set<pid_t> carried;  // below this process, or below a living starter
+  const auto carry = [&](pid_t starter) {
+    for (const linux::ProcessEntry& each : linux::DescendantsOf(table, starter)) {
+      carried.insert(each.id.pid);
+    }
+  };
+  carry(getpid());
+  std::vector<linux::ProcessId> marked;
   for (const linux::ProcessEntry& entry : table) {
     constexpr pid_t kKernelThreads = 2;
     if (entry.zombie || entry.parent == kKernelThreads) continue;
     PLIMSOLL_ASSIGN_OR_RETURN(const auto words, linux::ReadWords(host, entry.id.pid, "environ"));
     if (!absl::c_linear_search(words, mark)) continue;
+    marked.push_back(entry.id);
+    // If the starter has ended, another process has adopted this one.
+    if (absl::c_linear_search(words, StarterMark(entry.parent))) carry(entry.parent);
+  }
+  std::vector<StrayExec> strays;
+  absl::flat_hash_set<std::string> busy;  // containers with a carried command
+  for (const linux::ProcessId& id : marked) {
     StrayExec stray;
-    stray.process = entry.id;
+    stray.process = id;
     Describe(host, containers, &stray);
-    if (own.contains(entry.id.pid)) {
+    if (carried.contains(id.pid)) {
       busy.insert(stray.container_id);
     } else {
       strays.push_back(std::move(stray));

@@ -1,6 +1,7 @@
-// Commands of ExecSync whose daemon is gone.
+// Commands whose daemon is gone.
 //
-// Nobody waits for them or reads their output, so they are ended. A process of crun (or of
+// Nobody waits for them or reads their output, so they are ended. A daemon that was stopped may
+// still carry streamed commands: those aren't strays. A process of crun (or of
 // plimsoll-launch on its way to becoming crun) carries a mark in its environment, which tells it
 // from any other crun on the machine; the command is below it. A process that a command without a
 // timeout left in the background of a container with a PID namespace is the container's own by
@@ -15,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/fs_root.h"
+#include "base/subprocess.h"
 #include "linux/cgroup/cgroup.h"
 #include "linux/process.h"
 
@@ -37,9 +39,12 @@ struct StrayExec {
 
 // The mark in the environment of every `crun exec`: "PLIMSOLL_EXEC=<crun's state directory>".
 std::string ExecMark(const FsRoot& crun_state);
+// Adds the mark, and this process's id by which a later daemon sees that its starter still lives.
+void MarkExec(const FsRoot& crun_state, Command* command);
 
-// Marked processes that are not below this one, and groups for commands in `containers`, except
-// those of a container in which this process has a command under way. Changes nothing.
+// Marked processes that are below neither this one nor their living starter, and groups for
+// commands in `containers`, except those of a container in which such a process has a command under
+// way. Changes nothing.
 absl::StatusOr<std::vector<StrayExec>> FindExecStrays(
     const FsRoot& host, linux::CgroupLayout layout, const FsRoot& crun_state,
     const std::vector<ContainerGroup>& containers);
