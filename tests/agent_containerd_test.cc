@@ -1,5 +1,5 @@
 // plimsoll-agent over Debian's containerd, a runtime without any of the proposals' calls and
-// fields.
+// fields. tools/matrix runs it with the containerd of other releases.
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -136,7 +136,7 @@ TEST_F(AgentContainerdTest, TheMachinesOwnTopologyMakesTheNode) {
   EXPECT_TRUE(Eventually([this] { return agents_.NodeReady()["status"] == "True"; }));
   const Json node = *agents_->client().Node();
   EXPECT_THAT(node["status"]["nodeInfo"]["containerRuntimeVersion"].get<std::string>(),
-              HasSubstr("containerd://1."));
+              HasSubstr("containerd://"));
   const Json fallen_back = agents_.Capacity();
   EXPECT_EQ(fallen_back["cpu"], absl::StrCat(sysconf(_SC_NPROCESSORS_ONLN)));
 
