@@ -13,6 +13,7 @@ share=$root/usr/share
 
 mkdir -p "$root/etc/plimsoll/manifests" "$share/zsh/vendor-completions"
 mv "$share/zsh/site-functions/_plimsoll" "$share/zsh/vendor-completions/"
+rmdir "$share/zsh/site-functions"
 mv "$share/plimsoll/plimsolld.yaml" "$share/plimsoll/plimsoll-kube.yaml" "$root/etc/plimsoll/"
 mv "$share/plimsoll/plimsoll-agent.yaml" "$root/etc/plimsoll/agent.yaml"
 # debhelper knows where this Debian has them.
