@@ -226,8 +226,9 @@ class Run {
     client_.Reset(ends[0]);
     asio::ip::tcp::socket server(io_);
     server.assign(asio::ip::tcp::v4(), ends[1]);
-    const streaming::FrontContext context = {
-        {io_, Pool(), backend_, kNever, stopping_}, tokens_, {.idle = kNever, .leave = kLeave}};
+    const streaming::FrontContext context = {{io_, Pool(), backend_, kNever, stopping_, streams_},
+                                             tokens_,
+                                             {.idle = kNever, .leave = kLeave}};
     asio::co_spawn(io_, streaming::ServeConnection(context, streaming::Socket(std::move(server))),
                    [this](const std::exception_ptr& thrown) {
                      FUZZ_CHECK(thrown == nullptr, "an exception");
@@ -437,6 +438,7 @@ class Run {
   streaming::Tokens tokens_;
   Backend backend_;
   const std::atomic<bool> stopping_ = false;
+  bool streams_ = false;
   asio::io_context io_{1};
   UniqueFd client_;
   bool ended_ = false;
