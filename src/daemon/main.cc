@@ -85,7 +85,7 @@ sigset_t BlockSignals() {
 // Events that end or change the service. Signals are blocked in every thread and read here.
 class Wakeups {
  public:
-  enum class Kind { kStop, kReload, kNoClients };  // the last also: no streams
+  enum class Kind { kStop, kReload, kIdle };  // kIdle: no client is left, or no stream
 
   static absl::StatusOr<Wakeups> Open() {
     // A failed write reports the same: its reader has gone, or RLIMIT_FSIZE is reached.
@@ -94,15 +94,15 @@ class Wakeups {
     Wakeups wakeups;
     wakeups.signals_.Reset(signalfd(-1, &signals, SFD_CLOEXEC));
     if (!wakeups.signals_.valid()) return ErrnoStatus(errno, "signalfd");
-    wakeups.no_clients_ = std::make_shared<UniqueFd>(eventfd(0, EFD_CLOEXEC));
-    if (!wakeups.no_clients_->valid()) return ErrnoStatus(errno, "eventfd");
+    wakeups.idle_ = std::make_shared<UniqueFd>(eventfd(0, EFD_CLOEXEC));
+    if (!wakeups.idle_->valid()) return ErrnoStatus(errno, "eventfd");
     return wakeups;
   }
 
   // Makes Wait return when the last client has gone. The thread can't be interrupted while it waits
   // for the lock, and holds it until the process ends: it is detached.
   void WatchClients(const FsRoot& run_directory, Log* log) {
-    std::thread([run_directory, log, event = no_clients_] {
+    std::thread([run_directory, log, event = idle_] {
       absl::StatusOr<UniqueFd> lock = WaitUntilNoClientIsLeft(run_directory);
       if (!lock.ok()) log->Write(LogLevel::kError, lock.status().message());
       if (lock.ok()) lock->Release();
@@ -112,14 +112,23 @@ class Wakeups {
 
   // Makes Wait return when it is called; for any thread.
   std::function<void()> OnNoStreams() const {
-    return [event = no_clients_] { eventfd_write(event->get(), 1); };
+    return [event = idle_] { eventfd_write(event->get(), 1); };
+  }
+
+  // Forgets signals that have come: a stop may be asked for twice, of the main process and of this
+  // one.
+  void Forget() const {
+    pollfd ready = {signals_.get(), POLLIN, 0};
+    signalfd_siginfo info = {};
+    while (poll(&ready, 1, 0) == 1 && read(signals_.get(), &info, sizeof(info)) > 0) {
+    }
   }
 
   Kind Wait() const {
-    pollfd ready[] = {{signals_.get(), POLLIN, 0}, {no_clients_->get(), POLLIN, 0}};
+    pollfd ready[] = {{signals_.get(), POLLIN, 0}, {idle_->get(), POLLIN, 0}};
     while (poll(ready, 2, -1) < 0 && errno == EINTR) {
     }
-    if (ready[1].revents != 0) return Kind::kNoClients;
+    if (ready[1].revents != 0) return Kind::kIdle;
     signalfd_siginfo info = {};
     if (read(signals_.get(), &info, sizeof(info)) != sizeof(info)) return Kind::kStop;
     return info.ssi_signo == SIGHUP ? Kind::kReload : Kind::kStop;
@@ -127,7 +136,7 @@ class Wakeups {
 
  private:
   UniqueFd signals_;
-  std::shared_ptr<UniqueFd> no_clients_;
+  std::shared_ptr<UniqueFd> idle_;
 };
 
 void Warn(Log& log, const absl::Status& status) {
@@ -172,11 +181,13 @@ absl::Status Serve(const Flags& flags, Settings settings, Log& log) {
               {{"grace", absl::FormatDuration(kGrace)}});
     std::_Exit(0);
   }
-  if (kind == Wakeups::Kind::kNoClients) Warn(log, daemon->RemoveRunDirectoryIfUnused());
+  if (kind == Wakeups::Kind::kIdle) Warn(log, daemon->RemoveRunDirectoryIfUnused());
   if (const int streams = daemon->LeaveStreams(); streams > 0) {
     log.Write(LogLevel::kInfo, "stopped, and carries its open streams to their end",
               {{"streams", absl::StrCat(streams)}, {"pid", absl::StrCat(getpid())}});
+    wakeups.Forget();
     EndMainProcess();
+    // Until the streams have ended, or a further SIGTERM ends them.
     while (wakeups.Wait() == Wakeups::Kind::kReload) {
     }
   }

@@ -1,0 +1,126 @@
+#include "daemon/main_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/unique_fd.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll::daemon {
+namespace {
+
+// A main process and its daemon, which report by one pipe. Exit codes go there too: the test's
+// process may have a thread that reaps its children.
+class MainProcessTest : public ::testing::Test {
+ protected:
+  MainProcessTest() {
+    int ends[2];
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    read_.Reset(ends[0]);
+    write_.Reset(ends[1]);
+  }
+  ~MainProcessTest() override {
+    if (main_ > 0) waitpid(main_, nullptr, 0);
+  }
+
+  // In the daemon's process `run` goes on, and ends it.
+  void Start(const std::function<void(int report)>& run, bool ignore_children = false) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
+    sigset_t before;
+    pthread_sigmask(SIG_BLOCK, &signals, &before);
+    main_ = fork();
+    if (main_ == 0) {
+      if (ignore_children) signal(SIGCHLD, SIG_IGN);
+      const auto exit = BecomeMainProcess();
+      if (exit.ok() && !exit->has_value()) {
+        run(write_.get());
+        _exit(0);
+      }
+      dprintf(write_.get(), "exit %d.", exit.ok() ? **exit : -1);
+      _exit(0);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    write_.Reset();
+    ASSERT_GT(main_, 0);
+  }
+  // Up to the next '.', or to the end of both processes.
+  std::string Report() {
+    std::string report;
+    char next = 0;
+    while (read(read_.get(), &next, 1) == 1 && next != '.') report += next;
+    return report;
+  }
+
+  pid_t main_ = 0;
+
+ private:
+  UniqueFd read_;
+  UniqueFd write_;
+};
+
+TEST_F(MainProcessTest, HasTheDaemonsExitCode) {
+  Start([](int) { _exit(2); });
+  EXPECT_EQ(Report(), "exit 2");
+}
+
+TEST_F(MainProcessTest, SaysWhichSignalEndedTheDaemon) {
+  Start([](int) { raise(SIGKILL); });
+  EXPECT_EQ(Report(), absl::StrCat("exit ", 128 + SIGKILL));
+}
+
+TEST_F(MainProcessTest, MissesNoEndWhereChildrensEndsWereIgnored) {
+  Start([](int) { _exit(2); }, /*ignore_children=*/true);
+  EXPECT_EQ(Report(), "exit 2");
+}
+
+TEST_F(MainProcessTest, PassesSignalsOn) {
+  Start([](int report) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int number : {SIGTERM, SIGHUP}) sigaddset(&signals, number);
+    int number = 0;
+    do {
+      sigwait(&signals, &number);
+      dprintf(report, "signal %d.", number);
+    } while (number != SIGTERM);
+  });
+  kill(main_, SIGHUP);
+  EXPECT_EQ(Report(), absl::StrCat("signal ", SIGHUP));
+  kill(main_, SIGTERM);
+  EXPECT_EQ(Report(), absl::StrCat("signal ", SIGTERM));
+  EXPECT_EQ(Report(), "exit 0");
+}
+
+TEST_F(MainProcessTest, EndsBeforeADaemonThatGoesOn) {
+  Start([](int report) {
+    const pid_t parent = getppid();
+    EndMainProcess();
+    while (getppid() == parent) usleep(1000);
+    dprintf(report, "goes on.");
+  });
+  EXPECT_EQ(Report(), "exit 0");
+  EXPECT_EQ(Report(), "goes on");
+}
+
+TEST_F(MainProcessTest, TakesTheDaemonAlongIfItIsKilled) {
+  Start([](int report) {
+    dprintf(report, "here.");
+    while (true) pause();
+  });
+  EXPECT_EQ(Report(), "here");
+  kill(main_, SIGKILL);
+  EXPECT_EQ(Report(), "") << "the end of the pipe";
+}
+
+}  // namespace
+}  // namespace plimsoll::daemon
