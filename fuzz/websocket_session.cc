@@ -226,9 +226,10 @@ class Run {
     client_.Reset(ends[0]);
     asio::ip::tcp::socket server(io_);
     server.assign(asio::ip::tcp::v4(), ends[1]);
-    const streaming::FrontContext context = {{io_, Pool(), backend_, kNever, stopping_, streams_},
-                                             tokens_,
-                                             {.idle = kNever, .leave = kLeave}};
+    const streaming::FrontContext context = {
+        {io_, Pool(), backend_, kNever, stopping_, stopping_, streams_},
+        tokens_,
+        {.idle = kNever, .leave = kLeave}};
     asio::co_spawn(io_, streaming::ServeConnection(context, streaming::Socket(std::move(server))),
                    [this](const std::exception_ptr& thrown) {
                      FUZZ_CHECK(thrown == nullptr, "an exception");

@@ -27,8 +27,9 @@ struct SessionContext {
   WorkerPool& pool;  // for blocking calls
   Backend& backend;
   absl::Duration creation_timeout;    // for the client to open its streams
-  const std::atomic<bool>& stopping;  // the server is stopping and waits for its sessions
-  bool& streams;                      // set once the client's streams are open
+  const std::atomic<bool>& closed;    // the server takes no more clients
+  const std::atomic<bool>& stopping;  // and waits for the end of its sessions
+  bool& streams;                      // whether something is open that a restart should leave alone
 };
 
 // Used in the loop's thread.

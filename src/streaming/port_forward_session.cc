@@ -72,10 +72,12 @@ void PortForwardSession::Begin(Wire* wire) {
 }
 
 asio::awaitable<void> PortForwardSession::Run() {
-  context_.streams = true;
   Tasks tasks(context_.io);
   tasks.Spawn(WatchHalfOpen());
-  while (!end_.gone && !end_.closed && (lasts_ || !ports_.empty())) co_await changed_.Wait();
+  // A closed server can't connect: the client should ask the next one for a session.
+  while (!end_.gone && !end_.closed && ((lasts_ && !context_.closed) || !ports_.empty())) {
+    co_await changed_.Wait();
+  }
   half_ports_.watch.End();
   if (end_.closed) co_await AwaitDelivery();
   co_await tasks.Join();
@@ -277,6 +279,7 @@ asio::awaitable<void> PortForwardSession::Forward(uint32_t pair, uint16_t port,
   wire_->End(ErrorChannel(pair));
   wire_->DropPair(pair);
   ports_.erase(pair);
+  context_.streams = !ports_.empty();
   changed_.Notify();
   room_.Notify();
 }

@@ -183,7 +183,7 @@ class ServerImpl final : public Server {
     ++connections_.count;
     const auto at = connections_.open.insert(connections_.open.end(), {connection.tcp()});
     const FrontContext context = {
-        {io_, *pool_, *options_.backend, options_.creation_timeout, stopped_, at->streams},
+        {io_, *pool_, *options_.backend, options_.creation_timeout, closed_, stopped_, at->streams},
         tokens_,
         {options_.idle_timeout, options_.leave_timeout}};
     asio::co_spawn(io_, ServeConnection(context, std::move(connection)),
