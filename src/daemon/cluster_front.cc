@@ -120,11 +120,11 @@ absl::Status ClusterFront::Serve() {
   parts_->classes->registry()->changed().Listen([watch = watch_.get()] { watch->Wake(); });
   subscription_ = parts_->node->publisher()->Subscribe(
       [watch = watch_.get()](const topology::Edition&) { watch->Wake(); });
-  return StartServer(path);
+  PLIMSOLL_ASSIGN_OR_RETURN(cluster::ServerOptions options, ServerOptionsFor(path));
+  return StartServer(std::move(options));
 }
 
-absl::Status ClusterFront::StartServer(const std::string& path) {
-  PLIMSOLL_ASSIGN_OR_RETURN(cluster::ServerOptions options, ServerOptionsFor(path));
+absl::Status ClusterFront::StartServer(cluster::ServerOptions options) {
   served_group_ = options.socket.group;
   PLIMSOLL_ASSIGN_OR_RETURN(auto server, cluster::Server::Start(std::move(options)));
   absl::MutexLock lock(&mutex_);
@@ -146,12 +146,15 @@ absl::Status ClusterFront::FollowGroup() {
   if (path.empty() || watch_ == nullptr) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<gid_t> group,
                             FindClusterGroup(parts_->config.kube));
-  absl::ReleasableMutexLock lock(&mutex_);
-  const bool serves = server_ != nullptr;
-  lock.Release();
+  bool serves = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    serves = server_ != nullptr;
+  }
   if (serves && group == served_group_) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(cluster::ServerOptions options, ServerOptionsFor(path));
   StopServer();
-  return StartServer(path);
+  return Annotate(StartServer(std::move(options)), "the socket is gone until the next reload");
 }
 
 void ClusterFront::StopServing() {

@@ -56,7 +56,8 @@ class ClusterFront {
   // directory of its own, which stays: others have it mounted.
   absl::Status Serve();
   // Serves the socket with its group as the machine knows it now: a package may have made the group
-  // since. Cuts off its clients if the group is another; they connect again.
+  // since. Cuts off its clients if the group is another; they connect again. If the group can't be
+  // looked up, the socket keeps the one it has.
   absl::Status FollowGroup();
   // Cuts off its clients.
   void StopServing();
@@ -72,7 +73,7 @@ class ClusterFront {
  private:
   cluster::ReportSources Sources() const;
   absl::StatusOr<cluster::ServerOptions> ServerOptionsFor(const std::string& path) const;
-  absl::Status StartServer(const std::string& path);
+  absl::Status StartServer(cluster::ServerOptions options);
   void StopServer();
 
   std::unique_ptr<Parts> parts_;

@@ -109,7 +109,7 @@ class DaemonImpl final : public Daemon {
     ReloadNodeResources(config.node_resources);
     engine_->classes()->Reload();
     if (const absl::Status served = cluster_.FollowGroup(); !served.ok()) {
-      log_->Write(LogLevel::kError, "the socket for plimsoll-kube is not served",
+      log_->Write(LogLevel::kError, "the socket for plimsoll-kube has not taken its group",
                   {{"error", std::string(served.message())}});
     }
   }
@@ -122,13 +122,15 @@ class DaemonImpl final : public Daemon {
 
   int LeaveStreams() override {
     if (front_.open_streams() == 0) return 0;
-    engine_->runtime()->CancelExecs();  // none is awaited that hasn't begun
+    engine_->runtime()->CancelExecs();  // their clients have been cut off
     Close();
     if (const absl::Status left = LeaveUnit(); !left.ok()) {
       log_->Write(LogLevel::kWarning, "open streams stay in the unit's control group",
                   {{"error", std::string(left.message())}});
     }
-    driver_.cgroups.reset();  // it also answers to systemd
+    // Ends the connection to systemd. The OCI runtime, which commands keep, still has a pointer to
+    // it: what waits for a command and kills it uses no control group by it.
+    driver_.cgroups.reset();
     directories_ = {};
     malloc_trim(0);
     return front_.open_streams();
