@@ -17,6 +17,10 @@ void LimitSwapByDefault(const linux::CgroupSettings& present, linux::CgroupLayou
                         present.memory_swap_limit_bytes == present.memory_limit_bytes &&
                         *present.memory_limit_bytes >= 0;
   if (HasSwap(present, layout) && !has_none) return;
+  // An earlier build limited memory alone. v1 refuses a sum below what is in use, and with it the
+  // whole update.
+  const bool is_v1 = layout != linux::CgroupLayout::kV2;
+  if (is_v1 && !has_none && present.memory_limit_bytes.value_or(-1) >= 0) return;
   change->memory_swap_limit_bytes = change->memory_limit_bytes;
 }
 
