@@ -64,7 +64,7 @@ absl::Status OrLost(const FsRoot& host, ContainerRuntime* runtime, const Contain
   }
   if (!linux::IsRunning(host, record.init).value_or(false)) return status;
   std::string lost;
-  // Not the engine's: a streamed command may end after it.
+  // Detected here: a streamed command may outlive the engine's.
   const auto cgroups = linux::CgroupManager::Detect(host);
   if (cgroups.ok() && !(*cgroups)->Exists(record.cgroup_path).value_or(true)) {
     lost = absl::StrCat("its control group ", record.cgroup_path);

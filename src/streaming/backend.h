@@ -48,7 +48,7 @@ class EngineBackend final : public Backend {
  private:
   absl::Status Check() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
 
-  absl::Mutex mutex_;  // held, shared, by calls
+  absl::Mutex mutex_;  // each call holds it, shared, to its end
   runtime::Commands* commands_ ABSL_GUARDED_BY(mutex_);
 };
 

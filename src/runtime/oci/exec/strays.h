@@ -1,7 +1,6 @@
-// Commands whose daemon is gone.
+// Commands whose daemon is gone. A stopped daemon that carries open streams is not.
 //
-// Nobody waits for them or reads their output, so they are ended. A daemon that was stopped may
-// still carry streamed commands: those aren't strays. A process of crun (or of
+// Nobody waits for them or reads their output, so they are ended. A process of crun (or of
 // plimsoll-launch on its way to becoming crun) carries a mark in its environment, which tells it
 // from any other crun on the machine; the command is below it. A process that a command without a
 // timeout left in the background of a container with a PID namespace is the container's own by
