@@ -25,7 +25,7 @@ using ::testing::Not;
 
 constexpr absl::Duration kAttack = absl::Seconds(4);
 // Most creations are refused. On a slow machine all those of kAttack may be.
-constexpr absl::Duration kPatience = absl::Minutes(1);
+const absl::Duration kPatience = Patience(absl::Minutes(1));
 
 class MountRacesTest : public NodeTest {
  protected:

@@ -17,7 +17,6 @@ namespace plimsoll::testing {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 class StreamingRestartTest : public StreamingNodeTest {
  protected:
@@ -45,12 +44,16 @@ class StreamingRestartTest : public StreamingNodeTest {
   std::vector<std::string> Stopped() {
     std::vector<std::string> found;
     for (const std::string& pid : ProcessesWith(node_.config_path() + " ")) {
-      const bool is_current =
-          node_.daemon_runs() &&
-          (std::stoi(pid) == node_.daemon_pid() || ParentOf(std::stoi(pid)) == node_.daemon_pid());
-      if (!is_current) found.push_back(pid);
+      if (!IsOfCurrent(std::stoi(pid))) found.push_back(pid);
     }
     return found;
+  }
+  // Children that the daemon has forked, and that are not yet another program, included.
+  bool IsOfCurrent(pid_t pid) {
+    for (; node_.daemon_runs() && pid > 1; pid = ParentOf(pid)) {
+      if (pid == node_.daemon_pid()) return true;
+    }
+    return false;
   }
   static pid_t ParentOf(pid_t pid) {
     const auto status = Host().Read(absl::StrCat("proc/", pid, "/status")).value_or("");
@@ -93,7 +96,7 @@ TEST_P(ExecRestartTest, CommandsGoOnAndTellTheirExitCode) {
   ASSERT_TRUE(says("/dev/pts/").ok());
 
   StopDaemon();
-  EXPECT_THAT(Stopped(), SizeIs(1));
+  EXPECT_TRUE(Eventually([&] { return Stopped().size() == 1; }));
   ASSERT_TRUE(websocket->Send(0, "across\n").ok());
   ASSERT_TRUE(
       websocket->ReadUntil([&] { return websocket->received[1] == "before\nacross\n"; }).ok());
@@ -126,7 +129,7 @@ TEST_F(StreamingRestartTest, EachRestartLeavesItsOwnStreams) {
     ASSERT_NE(clients.back(), nullptr);
     Restart();
   }
-  EXPECT_THAT(Stopped(), SizeIs(2));
+  EXPECT_TRUE(Eventually([&] { return Stopped().size() == 2; }));
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(clients[i]->CloseChannel(0).ok());
     ASSERT_TRUE(clients[i]->ReadToEnd().ok());
@@ -161,8 +164,8 @@ TEST_F(StreamingRestartTest, AStopOfTheProcessLeftBehindEndsItsStreams) {
   ASSERT_NE(client, nullptr);
   ASSERT_TRUE(client->ReadUntil([&] { return client->received[1] == "here\n"; }).ok());
   Restart();
+  ASSERT_TRUE(Eventually([&] { return Stopped().size() == 1; }));
   const std::vector<std::string> stopped = Stopped();
-  ASSERT_THAT(stopped, SizeIs(1));
   ASSERT_EQ(kill(std::stoi(stopped[0]), SIGTERM), 0);
   EXPECT_TRUE(client->ReadToEnd().ok());
   EXPECT_TRUE(Eventually([&] { return ProcessesWith(sleep).empty(); }));
@@ -177,6 +180,7 @@ TEST_F(StreamingRestartTest, AKillLeavesNoStream) {
   ASSERT_TRUE(client->ReadUntil([&] { return client->received[1] == "here\n"; }).ok());
   node_.KillDaemon();
   EXPECT_TRUE(client->ReadToEnd().ok());
+  EXPECT_TRUE(Eventually([&] { return Stopped().empty(); }));
   ASSERT_TRUE(node_.StartDaemon().ok());
   EXPECT_TRUE(Eventually([&] { return ProcessesWith(sleep).empty(); }));
 }
@@ -241,6 +245,19 @@ TEST_F(StreamingRestartTest, ForwardedConnectionsGoOnAndNewOnesAreRefused) {
   open();
   EXPECT_TRUE(client->ReadUntil([&] { return client->ended.contains(error); }).ok());
   EXPECT_THAT(client->received[error], HasSubstr("restarted"));
+  // With its last connection the session ends, so that the client asks the new daemon.
+  EXPECT_TRUE(client->Send(old, "", /*last=*/true).ok());
+  EXPECT_TRUE(client->ReadToEnd().ok());
+}
+
+TEST_F(StreamingRestartTest, AForwardWithoutAConnectionEnds) {
+  const std::string pod = RunPod();
+  Start(pod, Shell("sleep 1000"));
+  const auto client = ConnectSpdy(PortUrl(pod), "portforward.k8s.io");
+  ASSERT_NE(client, nullptr);
+  Restart();
+  EXPECT_TRUE(client->ReadToEnd().ok());
+  EXPECT_TRUE(Eventually([&] { return Stopped().empty(); }));
 }
 
 }  // namespace

@@ -262,7 +262,7 @@ TEST_F(SelinuxTest, NorIsItWhileTheVolumesNameIsSwapped) {
   const absl::Time start = absl::Now();
   // Longer where the machine is so slow that all of these ended alike.
   const auto end = [&] {
-    return start + (made > 0 && refused > 0 ? absl::Seconds(20) : absl::Minutes(2));
+    return start + (made > 0 && refused > 0 ? absl::Seconds(20) : Patience(absl::Minutes(2)));
   };
   for (uint32_t attempt = 0; absl::Now() < end() && !HasFailure(); ++attempt) {
     config.mutable_metadata()->set_attempt(attempt);

@@ -95,7 +95,8 @@ TEST_F(SystemdTest, OpenStreamsOutliveTheUnitBesideTheMonitors) {
   AwaitDaemon();
   EXPECT_TRUE(answers("restarted\n"));
   // The main process and the daemon.
-  EXPECT_THAT(*Cgroups().Processes("/system.slice/plimsolld.service", true), SizeIs(2));
+  EXPECT_TRUE(Eventually(
+      [] { return Cgroups().Processes("/system.slice/plimsolld.service", true)->size() == 2; }));
   Run({"systemctl", "kill", "-s", "KILL", "plimsolld"});
   AwaitDaemon();
   EXPECT_TRUE(answers("killed\n"));
