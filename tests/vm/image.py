@@ -93,7 +93,7 @@ def libraries_below(root, program):
 class Tree:
     """The directory in which the root file system is assembled."""
 
-    def __init__(self, path, root):
+    def __init__(self, path, root=None):
         self.path = path
         self.root = root             # of tools and libraries; None: this machine's
 

@@ -126,6 +126,14 @@ def add_job(root, kernel):
     run("chroot", root, "depmod", (kernel / "release").read_text().strip())
 
 
+def make_images(root, kernel, directory):
+    """What vm.py boots: a disk with this root, and its initial ramdisk."""
+    work = directory / "initramfs"
+    shutil.rmtree(work, ignore_errors=True)
+    image.make_initramfs(work, argparse.Namespace(kernel=kernel, out=directory, root=None))
+    image.make_disk(image.Tree(root), directory / "root.img")
+
+
 def schema():
     text = (SOURCE / "src/runtime/store/schema.cc").read_text()
     return re.findall(r"^    // (\d+): ", text, re.MULTILINE)[-1]
@@ -151,10 +159,7 @@ def main():
     root = directory / f"root-{arguments.dist}"
     make_root(root, arguments.dist, repository, arguments.mirror)
     add_job(root, kernel)
-    work = directory / "initramfs"
-    shutil.rmtree(work, ignore_errors=True)
-    image.make_initramfs(work, argparse.Namespace(kernel=kernel, out=directory, root=None))
-    image.make_disk(image.Tree(root), directory / "root.img")
+    make_images(root, kernel, directory)
     shutil.rmtree(root)
     return vm.run(vm.Options(
         kernel=kernel, images=directory, results=directory / "results",

@@ -5,9 +5,11 @@ import pathlib
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 
 import architectures
 import image
+import packages
 import vm
 
 RESULT = pathlib.Path(__file__).resolve().parents[2] / "cmake/test_result.sh"
@@ -124,6 +126,26 @@ class ImageTest(unittest.TestCase):
         self.assertEqual(architectures.of_program("/bin/ls").name, architectures.of_this_machine())
         with self.assertRaisesRegex(SystemExit, "is no program"):
             architectures.of_program(__file__)
+
+    def test_images_of_a_system_with_the_packages(self):
+        with tempfile.TemporaryDirectory(prefix="plimsoll-test-") as directory:
+            directory = pathlib.Path(directory)
+            kernel, root = directory / "kernel", directory / "root"
+            modules = kernel / "modules/1.2"
+            modules.mkdir(parents=True)
+            (kernel / "release").write_text("1.2\n")
+            for name in image.BOOT_MODULES:
+                (modules / f"{name}.ko").touch()
+            (modules / "modules.dep").write_text(
+                "".join(f"{name}.ko:\n" for name in image.BOOT_MODULES))
+            (root / "etc").mkdir(parents=True)
+            (root / "etc/hostname").write_text("plimsoll-vm\n")
+            with unittest.mock.patch.object(image, "FREE_MIB", 8):
+                packages.make_images(root, kernel, directory)
+            said = subprocess.run(["debugfs", "-R", "cat etc/hostname", directory / "root.img"],
+                                  capture_output=True, text=True, check=True).stdout
+            self.assertEqual(said, "plimsoll-vm\n")
+            self.assertIn(b"virtio_blk.ko", (directory / "initramfs.cpio").read_bytes())
 
 
 if __name__ == "__main__":
