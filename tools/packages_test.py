@@ -144,6 +144,18 @@ class PackagesTest(unittest.TestCase):
                     self.assertEqual(done.returncode, 1, configuration)
                     self.assertIn(f"schema {schema}, this version knows up to 3", done.stderr)
 
+    def test_the_tarballs_script_reads_schemas_as_preinst_does(self):
+        def lines(name, key):
+            script = text(name)
+            found = re.findall(r"^ *(state=\$\(sed .*?|schema=\$\(od .*)(?: \S*/etc/plimsoll\S* .*)?$",
+                               script, re.M)
+            self.assertEqual(len(found), 2, name)
+            return [line.replace(key, "KEY") for line in found]
+
+        expected = lines("packaging/tarball/install.sh", "$2")
+        self.assertEqual(lines("debian/plimsoll.preinst", "state_dir"), expected)
+        self.assertEqual(lines("debian/plimsoll-agent.preinst", "stateDirectory"), expected)
+
 
 # In a mount namespace of its own, where everything that a purge may touch is a new tmpfs. The volume is a bind of a
 # directory outside the state directory, with a mount below it. No package's tool says that this is a chroot, so the

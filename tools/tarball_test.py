@@ -18,7 +18,7 @@ RUNNING = "#!/bin/sh\necho \"$*\" >>\"$(dirname \"$0\")/log\"\n"
 NAMESPACE = """set -eu
 mount -t tmpfs -o size=160k none /usr/local
 mount -t tmpfs none /run
-[ ! -d /etc/systemd ] || mount -t tmpfs none /etc/systemd
+mount -t tmpfs none /etc
 mkdir -p /run/systemd/system
 eval "$1"
 """
@@ -176,6 +176,40 @@ class TarballTest(unittest.TestCase):
             "old", more='echo "x: /lib/libcrypto.so.3: version \\`OPENSSL_3.0.0\' not found"'))
         refused("can't be executed here", "noexec",
                 root=self.unpack("noexec", more="echo Permission denied; exit 126"))
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounts need root")
+    def test_a_newer_database_alone_is_refused(self):
+        root = self.unpack()
+        (self.directory / "state").mkdir()
+        for name, key, database, known in (("plimsolld.yaml", "state_dir", "plimsoll.db", 3),
+                                           ("agent.yaml", "stateDirectory", "agent.db", 2)):
+            state = self.directory / "state" / database
+            for value in ("{}", '"{}" # a comment', "'{}'"):
+                configuration = self.directory / name
+                configuration.write_text(f"{key}: {value.format(state.parent)}\n")
+                script = (f"mkdir /etc/plimsoll\ncp {configuration} /etc/plimsoll\n"
+                          f"{root}/install.sh")
+                for schema in (known - 1, known, known + 1, 1 << 24):
+                    state.write_bytes(b"x" * 60 + schema.to_bytes(4, "big") + b"x" * 32)
+                    run = self.install_here(script)
+                    if schema <= known:
+                        self.assertEqual((run.returncode, run.stderr), (0, ""), value)
+                        continue
+                    self.assertEqual(run.returncode, 1, value)
+                    self.assertIn(f"{state} was written by a newer version (schema {schema}, this "
+                                  f"one knows up to {known}). Nothing was changed.", run.stderr)
+            state.unlink()
+
+    def test_programs_come_after_their_helpers_and_before_their_units(self):
+        self.tool("mv", "#!/bin/sh\neval \"last=\\${$#}\"\n"
+                  "echo \"$last\" >>\"$(dirname \"$0\")/log\"\nexec /bin/mv \"$@\"\n")
+        self.assertEqual(self.into(self.unpack()).returncode, 0)
+        renames = [name.removeprefix(f"{self.destdir}/usr/local/") for name in
+                   (self.tools / "log").read_text().splitlines()]
+        order = [renames.index(name) for name in (
+            "lib/plimsoll/libx.so.1", "libexec/plimsoll/plimsoll-hwloc", "bin/plimsoll",
+            "bin/plimsolld", "share/man/man8/plimsolld.8", "lib/systemd/system/plimsoll-agent.service")]
+        self.assertEqual(order, sorted(order), renames)
 
     @unittest.skipUnless(os.geteuid() == 0, "mounts need root")
     def test_daemons_are_restarted_and_a_full_disk_changes_nothing(self):

@@ -178,9 +178,9 @@ check_libraries() {
   [ $# = 0 ] || fail "this machine lacks $*: $(remedy "$@"). Nothing was changed."
 }
 
-# check_schema CONFIGURATION KEY DEFAULT DATABASE KNOWN
+# check_schema CONFIGURATION KEY DEFAULT DATABASE KNOWN; the text of debian/*.preinst.
 check_schema() {
-  state=$(sed -n "s/^$2:[[:space:]]*\"\{0,1\}\([^\"#[:space:]]*\).*/\1/p" "/etc/plimsoll/$1" 2>/dev/null || true)
+  state=$(sed -n "s/^$2:[[:space:]]*[\"']\{0,1\}\([^\"'#[:space:]]*\).*/\1/p" "/etc/plimsoll/$1" 2>/dev/null || true)
   database=${state:-$3}/$4
   # SQLite's user_version, big-endian, at byte 60: https://www.sqlite.org/fileformat.html section 1.3.
   schema=$(od -An -tu1 -j60 -N4 "$database" 2>/dev/null | while read -r a b c d; do echo $(((a << 24) + (b << 16) + (c << 8) + d)); done)
@@ -197,9 +197,18 @@ check_machine() {
   check_schema agent.yaml stateDirectory /var/lib/plimsoll-agent agent.db "$agent_schema"
 }
 
-# "SOURCE TARGET" of each file, helpers before the programs that look for them.
+# Helpers and libraries before the programs that look for them, and units last.
+sources() {
+  cd "$here"
+  find lib libexec -type f ! -path 'lib/systemd/*' | LC_ALL=C sort
+  find bin -type f | LC_ALL=C sort
+  find share -type f | LC_ALL=C sort
+  find lib/systemd -type f | LC_ALL=C sort
+}
+
+# "SOURCE TARGET" of each file.
 files() {
-  (cd "$here" && find lib libexec bin share -type f | LC_ALL=C sort) | while read -r file; do
+  (sources) | while read -r file; do
     case $file in
       lib/systemd/system/*) echo "$file $unit_directory/${file##*/}" ;;
       *) echo "$file $prefix/$file" ;;
