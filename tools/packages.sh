@@ -11,7 +11,8 @@
 #   JOBS=N       compilers at once (default: processors)
 #   CCACHE=1     takes objects of earlier builds; without, everything is compiled, as a comparison of builds needs
 #   MIRROR=URL   Debian's archive (default: http://deb.debian.org/debian)
-#   TARBALL=1    also makes the tarball for other distributions (tools/tarball.sh), on bookworm and without BUILD
+#   TARBALL=1    also makes the tarball for other distributions (tools/tarball.sh), on bookworm, for this machine's
+#                ARCH and without BUILD
 #   ROOT_ONLY=1  makes the root and ends (tools/cross builds and runs tests in it)
 #   COMMIT=NAME  packages this commit in place of HEAD
 #   BUILD=DIR    packages this finished build of the work tree, as it is, with VERSION as the packages' version:
@@ -33,7 +34,11 @@ case $dist in
   trixie) suffix=deb13 ;;
   *) fail "DIST=$dist: bookworm or trixie" ;;
 esac
-[ -z "${TARBALL:-}" ] || [ "$dist" = bookworm ] || fail "a tarball is made on bookworm, whose glibc is the oldest"
+if [ -n "${TARBALL:-}" ]; then
+  [ "$dist" = bookworm ] || fail "a tarball is made on bookworm, whose glibc is the oldest"
+  [ "$arch" = "$own" ] || fail "a tarball for $arch is made on a machine of $arch alone"
+  [ -z "${BUILD:-}" ] || fail "a tarball is not made of a finished build (BUILD)"
+fi
 tools=ccache,debhelper,lintian
 root_options=() dependencies='' build_options=''
 case $arch in

@@ -4,6 +4,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -49,6 +50,39 @@ class PackagesTest(unittest.TestCase):
                                  text=True, check=False)
             self.assertEqual(run.returncode, 1, run.stdout)
             self.assertIn(f"packages: {said}: ", run.stderr)
+
+    def test_a_tarball_that_can_not_be_made_is_refused_at_once(self):
+        own = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True,
+                             check=True).stdout.strip()
+        foreign = "amd64" if own == "arm64" else "arm64"
+        for dist, arch, build, said in (
+                ("trixie", own, "", "made on bookworm"), ("bookworm", foreign, "", f"for {foreign}"),
+                ("bookworm", own, "/no/such/build", "finished build")):
+            run = subprocess.run(
+                [TOP / "tools/packages.sh", dist, arch], capture_output=True, text=True, check=False,
+                env={**os.environ, "TARBALL": "1", "BUILD": build})
+            self.assertEqual((run.returncode, run.stdout), (1, ""))
+            self.assertRegex(run.stderr, f"packages: a tarball .*{said}")
+
+    def test_a_comparison_makes_the_tarball_of_its_own_architecture_alone(self):
+        own = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True,
+                             check=True).stdout.strip()
+        foreign = "amd64" if own == "arm64" else "arm64"
+        with tempfile.TemporaryDirectory() as directory:
+            tools = pathlib.Path(directory) / "tools"
+            tools.mkdir()
+            shutil.copy(TOP / "tools/packages_twice.sh", tools)
+            (tools / "packages.sh").write_text(
+                "#!/bin/sh\necho \"$1-$2 ${TARBALL:-none}\" >>made\n"
+                "result=${RESULT:-build/packages/$1-$2/result}\nmkdir -p \"$result\"\ncd \"$result\"\n"
+                "echo same >package\nsha256sum package >SHA256SUMS\n")
+            (tools / "packages.sh").chmod(0o755)
+            for arguments in ((), ("bookworm", foreign), ("trixie", own)):
+                subprocess.run([tools / "packages_twice.sh", *arguments], check=True,
+                               stdout=subprocess.DEVNULL, env={**os.environ, "TARBALL": "1"})
+            made = (pathlib.Path(directory) / "made").read_text().splitlines()
+            self.assertEqual(made, [f"bookworm-{own} 1"] * 2 + [f"bookworm-{foreign} none"] * 2 +
+                             [f"trixie-{own} none"] * 2)
 
     def test_make_gives_an_architecture_without_a_release_of_debian(self):
         run = subprocess.run(["make", "-n", "-C", TOP, "packages", "ARCH=arm64"], capture_output=True,

@@ -1,13 +1,15 @@
 #!/bin/bash
-# Builds the packages of HEAD, on bookworm also the tarball, twice and compares them: tools/packages_twice.sh [DIST] [ARCH]
+# Builds the packages of HEAD twice and compares them: tools/packages_twice.sh [DIST] [ARCH]
 #
+# The tarball too, on bookworm for this machine's architecture.
 # Exits with 0 only if all files are equal, byte for byte. Compiler caches are off. The second build is kept.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-unset CCACHE BUILD
+unset CCACHE BUILD TARBALL
 dist=${1:-bookworm}
-arch=${2:-$(dpkg --print-architecture)}
-[ "$dist" != bookworm ] || export TARBALL=1
+own=$(dpkg --print-architecture)
+arch=${2:-$own}
+[ "$dist-$arch" != "bookworm-$own" ] || export TARBALL=1
 first=build/packages/$dist-$arch/first
 rm -rf "$first"
 RESULT=$first tools/packages.sh "$dist" "$arch"
