@@ -4,6 +4,8 @@
 import os
 import pathlib
 import re
+import resource
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -13,12 +15,17 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = "#!/bin/sh\n# {version}\n{more}\necho '\tlibc.so.6 => /lib/libc.so.6 (0x00007f)'\n"
 LDD = "#!/bin/sh\n[ \"$1\" = --version ] && {{ {version}; exit; }}\nexec \"$1\"\n"
 UNIT = "[Service]\nExecStart=@PREFIX@/bin/{}\n"
-RUNNING = "#!/bin/sh\necho \"$*\" >>\"$(dirname \"$0\")/log\"\n"
+RUNNING = """#!/bin/sh
+echo "$*" >>"$(dirname "$0")/log"
+[ "$1" != is-active ] || {{ echo {state}; exit 3; }}
+"""
 # In a mount namespace of its own: nothing outside of the test's directory is changed.
 NAMESPACE = """set -eu
-mount -t tmpfs -o size=160k none /usr/local
+mount -t tmpfs -o "size=$3" none /usr/local
+mount -t tmpfs none /opt
 mount -t tmpfs none /run
 mount -t tmpfs none /etc
+cp "$2" /etc/os-release
 mkdir -p /run/systemd/system
 eval "$1"
 """
@@ -37,7 +44,7 @@ class TarballTest(unittest.TestCase):
         self.tool("dpkg-query", "#!/bin/sh\nexit 1\n")
         self.tool("rpm", "#!/bin/sh\nexit 1\n")
         for name in ("systemctl", "systemd-sysusers"):
-            self.tool(name, RUNNING)
+            self.tool(name, RUNNING.format(state="inactive"))
         self.os_release("ID=fedora\nPRETTY_NAME='Fedora Linux 99'\n")
         self.destdir = self.directory / "root"
 
@@ -74,8 +81,7 @@ class TarballTest(unittest.TestCase):
         return root
 
     def environment(self):
-        return {"PATH": f"{self.tools}:/usr/sbin:/usr/bin:/sbin:/bin",
-                "PLIMSOLL_OS_RELEASE": str(self.directory / "os-release")}
+        return {"PATH": f"{self.tools}:/usr/sbin:/usr/bin:/sbin:/bin"}
 
     def install(self, root, *arguments):
         return subprocess.run([root / "install.sh", *arguments], capture_output=True, text=True,
@@ -83,7 +89,8 @@ class TarballTest(unittest.TestCase):
 
     def install_here(self, script):
         return subprocess.run(
-            ["unshare", "--mount", "--propagation", "private", "sh", "-c", NAMESPACE, "sh", script],
+            ["unshare", "--mount", "--propagation", "private", "sh", "-c", NAMESPACE, "sh", script,
+             self.directory / "os-release", str(44 * resource.getpagesize())],
             capture_output=True, text=True, check=False, env=self.environment())
 
     def into(self, root, *arguments):
@@ -129,7 +136,8 @@ class TarballTest(unittest.TestCase):
 
     def test_bad_arguments_are_refused(self):
         for arguments in (["--prefix", "opt"], ["--prefix", "/a b"], ["--prefix"], ["--frefix=/x"],
-                          ["--destdir", "x"]):
+                          ["--destdir", "x"], ["--prefix", "/"], ["--prefix=//usr/.."],
+                          ["--destdir", "/"]):
             run = self.into(self.unpack(), *arguments)
             self.assertEqual(run.returncode, 1, arguments)
             self.assertTrue(run.stderr.startswith("install.sh: "), run.stderr)
@@ -189,7 +197,7 @@ class TarballTest(unittest.TestCase):
                 configuration.write_text(f"{key}: {value.format(state.parent)}\n")
                 script = (f"mkdir /etc/plimsoll\ncp {configuration} /etc/plimsoll\n"
                           f"{root}/install.sh")
-                for schema in (known - 1, known, known + 1, 1 << 24):
+                for schema in (known if value == "{}" else known - 1, known + 1):
                     state.write_bytes(b"x" * 60 + schema.to_bytes(4, "big") + b"x" * 32)
                     run = self.install_here(script)
                     if schema <= known:
@@ -215,7 +223,7 @@ class TarballTest(unittest.TestCase):
     def test_daemons_are_restarted_and_a_full_disk_changes_nothing(self):
         first, second = self.unpack("1"), self.unpack("2")
         large = self.unpack("3")
-        (large / "share/large").write_text("x" * 200_000)
+        (large / "share/large").write_text("x" * 50 * resource.getpagesize())
         script = f"""
 {first}/install.sh
 ! {large}/install.sh 2>{self.directory}/errors
@@ -234,11 +242,105 @@ find /usr/local -type f
         upgrade = ["/usr/local/lib/sysusers.d/plimsoll-kube.conf", "daemon-reload",
                    "try-restart plimsolld.service", "try-restart plimsoll-agent.service",
                    "try-restart plimsoll-kube.service plimsoll-kube.socket"]
-        removal = [f"disable --quiet --now {unit}" for unit in (
-            "plimsoll-kube.service", "plimsoll-kube.socket", "plimsoll-agent.service",
-            "plimsolld.service")] + ["daemon-reload"]
+        removal = [line for unit in ("plimsoll-kube.service", "plimsoll-kube.socket",
+                                     "plimsoll-agent.service", "plimsolld.service")
+                   for line in (f"disable --quiet --now {unit}", f"is-active {unit}")]
+        removal.append("daemon-reload")
         self.assertEqual((self.tools / "log").read_text().splitlines(),
                          upgrade + upgrade + removal)
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounts need root")
+    def test_an_interrupted_installation_can_be_repeated_and_removed(self):
+        first = self.unpack("1", further=("share/old/page",))
+        second = self.unpack("2", further=("share/new/page",))
+        # Fails with the first rename of a program.
+        self.tool("mv", "#!/bin/sh\ncase $3 in $STOP) exit 1 ;; esac\nexec /bin/mv \"$@\"\n")
+        run = self.install_here(f"""
+stop() {{ ! STOP=$1 "$2/install.sh" >>/run/said; find /usr/local -name '*.new' -o -name '*-new' -o -name '*.both'; }}
+stop '*/bin/plimsolld' {first}
+STOP= {first}/install.sh --uninstall >>/run/said
+find /usr/local ! -type d
+STOP= {first}/install.sh >>/run/said
+stop '*/bin/plimsolld' {second}
+ls /usr/local/share/old/page
+STOP= {second}/install.sh >>/run/said
+ls -d /usr/local/share/old/* /usr/local/share/new/* 2>&1 || true
+stop '*/bin/plimsolld' {first}
+STOP= {second}/install.sh --uninstall >>/run/said
+find /usr/local ! -type d
+""")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.stdout.splitlines()[0], "/usr/local/share/old/page")
+        self.assertEqual(run.stdout.splitlines()[2:], ["/usr/local/share/new/page"])
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounts need root")
+    def test_a_second_prefix_is_refused(self):
+        root = self.unpack()
+        for first, other in (("/usr/local", "/opt/p"), ("/opt/p", "/usr/local")):
+            run = self.install_here(f"""
+{root}/install.sh --prefix {first} >/dev/null
+! {root}/install.sh --prefix {other} || exit 3
+ls -A {other} >&2 || true
+{root}/install.sh --prefix {first}/ >/dev/null
+{root}/install.sh --prefix {first} --uninstall >/dev/null
+{root}/install.sh --prefix {other} >/dev/null
+""")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertIn(f"--uninstall --prefix {first}", run.stderr)
+            self.assertNotIn("\nbin", run.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounts need root")
+    def test_nothing_is_removed_under_a_daemon_that_runs(self):
+        root = self.unpack()
+        for state, said in (("deactivating", "plimsoll-kube.service doesn't stop"),
+                            ("failed", "")):
+            self.tool("systemctl", RUNNING.format(state=state))
+            run = self.install_here(f"{root}/install.sh >/dev/null\n{root}/install.sh --uninstall")
+            self.assertEqual(run.returncode, 1 if said else 0, run.stderr)
+            self.assertIn(said, run.stderr)
+        run = self.install_here(f"""rmdir /run/systemd/system
+{root}/install.sh >/dev/null
+mount -o remount,size=1m /usr/local
+cp /bin/sleep /usr/local/bin/plimsolld
+/usr/local/bin/plimsolld 60 & daemon=$!
+trap 'kill $daemon' EXIT
+for _ in $(seq 50); do
+  [ "$(readlink /proc/$daemon/exe)" != /usr/local/bin/plimsolld ] || break
+  sleep 0.1
+done
+! {root}/install.sh --uninstall || exit 3
+ls /usr/local/bin
+kill $daemon
+wait $daemon || true
+trap - EXIT
+{root}/install.sh --uninstall >/dev/null
+ls /usr/local/bin
+""")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertRegex(run.stderr, r"daemons run \(process \d+\): stop them first")
+        self.assertEqual(run.stdout.split(),
+                         ["plimsoll", "plimsoll-agent", "plimsoll-kube", "plimsolld"])
+
+    def test_links_out_of_another_root_are_refused(self):
+        outside = self.directory / "outside"
+        outside.mkdir()
+        for link, prefix in (("usr/local", "/usr/local"), ("opt/p/share/man", "/opt/p"),
+                             ("etc/systemd", "/opt/p")):
+            with self.subTest(link):
+                (self.destdir / link).parent.mkdir(parents=True)
+                (self.destdir / link).symlink_to(outside)
+                run = self.into(self.unpack(), "--prefix", prefix)
+                self.assertEqual(run.returncode, 1)
+                self.assertIn(f"outside of {self.destdir}. Nothing was changed.", run.stderr)
+                self.assertEqual((list(outside.iterdir()), self.installed()), ([], {}))
+                (self.destdir / link).unlink()
+                # One that stays inside is followed.
+                (self.destdir / "inside").mkdir()
+                (self.destdir / link).symlink_to(os.path.relpath(
+                    self.destdir / "inside", (self.destdir / link).parent))
+                run = self.into(self.unpack(), "--prefix", prefix)
+                self.assertEqual((run.returncode, run.stderr), (0, ""))
+                shutil.rmtree(self.destdir)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 prefix=/usr/local
 destdir=
 uninstall=
-os_release=${PLIMSOLL_OS_RELEASE:-/etc/os-release}  # another file for tests
 units='plimsoll-kube.service plimsoll-kube.socket plimsoll-agent.service plimsolld.service'
 
 fail() {
@@ -50,7 +49,9 @@ while [ $# -gt 0 ]; do
         /*) ;;
         *) fail "$1 $2: must be an absolute path" ;;
       esac
-      if [ "$1" = --prefix ]; then prefix=${2%/}; else destdir=${2%/}; fi
+      [ "$(realpath -m "$2")" != / ] || fail "$1 $2: another directory than the root is needed"
+      # Without doubled slashes and "..": units are looked for by the prefix.
+      if [ "$1" = --prefix ]; then prefix=$(realpath -ms "$2"); else destdir=$(realpath -m "$2"); fi
       shift
       ;;
     --uninstall) uninstall=1 ;;
@@ -71,10 +72,19 @@ has_systemd() {
   [ -z "$destdir" ] && [ -d /run/systemd/system ]
 }
 
+# Processes of an installed program, by the end of its path as a basic regular expression; the file itself may have
+# been replaced. Those of containers and chroots have another root.
+running() {
+  find /proc/[0-9]*/exe -maxdepth 0 -printf '%h %l\n' 2>/dev/null | sed -n "s#^/proc/\([0-9]*\) $prefix/$1\$#\1#p" |
+    while read -r process; do
+      [ "$(stat -Lc %d:%i "/proc/$process/root/." 2>/dev/null)" != "$(stat -Lc %d:%i /.)" ] || echo "$process"
+    done
+}
+
 # One of the words debian, fedora, suse and unknown.
 family() {
   # shellcheck source=/dev/null
-  for id in $(. "$os_release" 2>/dev/null && echo "${ID:-} ${ID_LIKE:-}"); do
+  for id in $(. /etc/os-release 2>/dev/null && echo "${ID:-} ${ID_LIKE:-}"); do
     case $id in
       debian | ubuntu) echo debian && return ;;
       fedora | rhel | centos) echo fedora && return ;;
@@ -136,7 +146,7 @@ is_older() {
 
 check_libc() {
   # shellcheck source=/dev/null
-  name=$(. "$os_release" 2>/dev/null && echo "${PRETTY_NAME:-}") || true
+  name=$(. /etc/os-release 2>/dev/null && echo "${PRETTY_NAME:-}") || true
   name=${name:-this machine}
   found=$(getconf GNU_LIBC_VERSION 2>/dev/null || ldd --version 2>/dev/null | sed -n '1s/.*(.*) /glibc /p')
   case $found in
@@ -157,6 +167,17 @@ check_packages() {
     fi
     [ -z "$remove" ] ||
       fail "the package $package is installed, and its units are those of this tarball. Upgrade it instead, or remove it first ($remove $package; pods run on). Nothing was changed."
+  done
+}
+
+# Its units would be those that systemd starts, or the ones installed now.
+check_other_prefixes() {
+  for unit in $units; do
+    for directory in /etc/systemd/system /usr/local/lib/systemd/system /usr/lib/systemd/system; do
+      other=$(sed -n 's|^ExecStart=\(/.*\)/bin/plimsoll.*|\1|p' "$directory/$unit" 2>/dev/null || true)
+      [ "${other:-$prefix}" = "$prefix" ] || [ ! -e "$other/share/plimsoll/installed-files" ] ||
+        fail "Plimsoll is installed in $other, and there is one $unit. Install it there (--prefix $other), or remove that one first: ./install.sh --uninstall --prefix $other; pods run on. Nothing was changed."
+    done
   done
 }
 
@@ -192,6 +213,7 @@ check_machine() {
   [ "$(uname -m)" = "$machine" ] || fail "this tarball is for $machine, and this machine is $(uname -m)"
   check_libc
   check_packages
+  check_other_prefixes
   check_libraries
   check_schema plimsolld.yaml state_dir /var/lib/plimsoll plimsoll.db "$daemon_schema"
   check_schema agent.yaml stateDirectory /var/lib/plimsoll-agent agent.db "$agent_schema"
@@ -221,11 +243,34 @@ new() {
   echo "${1%/*}/.${1##*/}.plimsoll-new"
 }
 
+# check_places <PATHS: a link in another system's root may lead out of it, to this machine's files.
+check_places() {
+  [ -n "$destdir" ] || return 0
+  sed 's|/[^/]*$||' | sort -u | while read -r directory; do
+    place=$(realpath -m "$destdir$directory")
+    case $place in
+      "$destdir"/*) ;;
+      *) fail "$destdir$directory leads to $place, outside of $destdir. Nothing was changed." ;;
+    esac
+  done
+}
+
+clean_up() {
+  while read -r source target; do
+    rm -f "$(new "$destdir$target")"
+    remove_directories "$target"
+  done <"$scratch/files"
+  rm -f "$record.new" "$record.both"
+  rmdir "${record%/*}" 2>/dev/null || true
+  rm -rf "$scratch"
+}
+
 install_files() {
   scratch=$(mktemp -d)
   files >"$scratch/files"
-  trap 'while read -r source target; do rm -f "$(new "$destdir$target")"; done <"$scratch/files"; rm -rf "$scratch"' EXIT
+  trap clean_up EXIT
   trap 'exit 1' HUP INT TERM
+  { sed 's/^[^ ]* //' "$scratch/files" && echo "${record#"$destdir"}"; } | check_places
   mkdir -p "${record%/*}"
   while read -r source target; do
     mkdir -p "$destdir${target%/*}"
@@ -237,16 +282,20 @@ install_files() {
     [ ! -x "$here/$source" ] || mode=755
     chmod "$mode" "$(new "$destdir$target")"
   done <"$scratch/files"
+  # Until all files are in their places, those of both versions are recorded: an uninstallation then finds all.
+  sed 's/^[^ ]* //' "$scratch/files" | LC_ALL=C sort >"$record.new"
+  { cat "$record.new" && if [ -e "$record" ]; then cat "$record"; fi; } | LC_ALL=C sort -u >"$record.both"
+  # Else a power cut could leave empty files under the programs' names.
+  [ -n "$destdir" ] || sync -f "${record%/*}" "$unit_directory"
+  mv -f "$record.both" "$record"
   while read -r source target; do
     mv -f "$(new "$destdir$target")" "$destdir$target"
   done <"$scratch/files"
 
-  sed 's/^[^ ]* //' "$scratch/files" | LC_ALL=C sort >"$scratch/installed"
   # What an older version had and this one hasn't.
-  [ ! -e "$record" ] || LC_ALL=C comm -23 "$record" "$scratch/installed" | while read -r target; do
+  LC_ALL=C comm -23 "$record" "$record.new" | while read -r target; do
     rm -f "$destdir$target"
   done
-  cp "$scratch/installed" "$record.new"
   mv -f "$record.new" "$record"
   if [ -z "$destdir" ] && command -v selinuxenabled >/dev/null && selinuxenabled; then
     xargs restorecon <"$record" || true
@@ -261,9 +310,34 @@ restart_daemons() {
       systemctl try-restart $restarted ||
         fail "$version is installed, and ${restarted% *} doesn't start: journalctl -u ${restarted% *} says why. Pods run on."
     done
-  elif readlink /proc/[0-9]*/exe 2>/dev/null | grep -q "^$prefix/bin/plimsoll\(d\|-agent\|-kube\) (deleted)"; then
+  elif [ -n "$(running 'bin/plimsoll\(d\|-agent\|-kube\) (deleted)')" ]; then
     echo "Daemons that run are of the older version: restart them."
   fi
+}
+
+# Before anything is removed. Without systemd a daemon may be one of `plimsoll run`, or anybody's.
+stop_daemons() {
+  if has_systemd; then
+    for unit in $units; do
+      grep -qx "$unit_directory/$unit" "$record" || continue
+      systemctl disable --quiet --now "$unit" || true
+      case $(systemctl is-active "$unit" || true) in
+        active | activating | reloading | deactivating) fail "$unit doesn't stop: systemctl status $unit says why. Nothing was removed." ;;
+      esac
+    done
+    return
+  fi
+  daemons=$(running 'bin/plimsoll\(d\|-agent\|-kube\)\( (deleted)\)\{0,1\}' | tr '\n' ' ')
+  [ -z "$daemons" ] || fail "daemons run (process ${daemons% }): stop them first, pods run on. Nothing was removed."
+}
+
+# Directories of ours that are empty now, of a file that is removed.
+remove_directories() {
+  directory=${1%/*}
+  while [ "$directory" != "${directory%/*plimsoll*}" ]; do
+    rmdir "$destdir$directory" 2>/dev/null || break
+    directory=${directory%/*}
+  done
 }
 
 # What a container needs besides, by name.
@@ -284,24 +358,17 @@ say_what_else_is_missing() {
 
 if [ -n "$uninstall" ]; then
   [ -e "$record" ] || fail "nothing is installed below $prefix: there is no $record"
-  if has_systemd; then
-    for unit in $units; do
-      ! grep -qx "$unit_directory/$unit" "$record" || systemctl disable --quiet --now "$unit" || true
-    done
-  fi
+  { cat "$record" && echo "${record#"$destdir"}"; } | check_places
+  [ -n "$destdir" ] || stop_daemons
   while read -r target; do
     rm -f "$destdir$target"
-    directory=${target%/*}
-    while [ "$directory" != "${directory%/*plimsoll*}" ]; do
-      rmdir "$destdir$directory" 2>/dev/null || break
-      directory=${directory%/*}
-    done
+    remove_directories "$target"
   done <"$record"
   rm -f "$record"
   rmdir "${record%/*}" 2>/dev/null || true
   ! has_systemd || systemctl daemon-reload
   echo "Plimsoll is removed from $destdir$prefix. Configuration (/etc/plimsoll) and state (/var/lib/plimsoll) stay."
-  if [ -z "$destdir" ] && readlink /proc/[0-9]*/exe 2>/dev/null | grep -q "^$prefix/libexec/plimsoll/plimsoll-monitor"; then
+  if [ -z "$destdir" ] && [ -n "$(running 'libexec/plimsoll/plimsoll-monitor.*')" ]; then
     echo "Pods run on. Nothing restarts their containers or rotates their logs until plimsolld is installed and started"
     echo "again, which finds them."
   fi
