@@ -136,8 +136,7 @@ class TarballTest(unittest.TestCase):
 
     def test_bad_arguments_are_refused(self):
         for arguments in (["--prefix", "opt"], ["--prefix", "/a b"], ["--prefix"], ["--frefix=/x"],
-                          ["--destdir", "x"], ["--prefix", "/"], ["--prefix=//usr/.."],
-                          ["--destdir", "/"]):
+                          ["--destdir", "x"], ["--prefix", "/"], ["--prefix=//usr/.."]):
             run = self.into(self.unpack(), *arguments)
             self.assertEqual(run.returncode, 1, arguments)
             self.assertTrue(run.stderr.startswith("install.sh: "), run.stderr)
@@ -150,6 +149,10 @@ class TarballTest(unittest.TestCase):
             self.assertEqual((run.returncode, run.stdout), (0, ""), texts)
             for text in texts:
                 self.assertIn(text, run.stderr)
+
+        run = self.install_here(f"! {self.unpack()}/install.sh --destdir / && ls /usr/local")
+        self.assertEqual((run.returncode, run.stdout), (0, ""))
+        self.assertIn("--destdir /: another directory than the root is needed", run.stderr)
 
         self.tool("getconf", "#!/bin/sh\necho glibc 2.31\n")
         refused("needs glibc 2.34", "Fedora Linux 99 has glibc 2.31")
