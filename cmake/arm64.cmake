@@ -9,7 +9,7 @@ set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(PKG_CONFIG_EXECUTABLE /usr/bin/aarch64-linux-gnu-pkg-config)
-# Runs the program that writes its own man page, and the tests (tests/run_emulated).
+# Runs the program that writes its own man page, and the tests (tools/cross).
 find_program(PLIMSOLL_EMULATOR NAMES qemu-aarch64 qemu-aarch64-static)
 if(PLIMSOLL_EMULATOR)
   set(CMAKE_CROSSCOMPILING_EMULATOR ${PLIMSOLL_EMULATOR})
