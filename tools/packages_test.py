@@ -166,6 +166,33 @@ class PackagesTest(unittest.TestCase):
             return subprocess.run(["sh", "-c", script, "preinst", "upgrade", "0"], text=True,
                                   capture_output=True, check=False)
 
+    def test_a_removal_that_is_given_up_starts_again_what_ran(self):
+        units = {"plimsoll": ["plimsolld.service"], "plimsoll-agent": ["plimsoll-agent.service"],
+                 "plimsoll-kube": ["plimsoll-kube.socket", "plimsoll-kube.service"]}
+        for package, own in units.items():
+            for ran in [[], *([unit] for unit in own), own]:
+                with self.subTest(package=package, ran=ran), tempfile.TemporaryDirectory() as top:
+                    top = pathlib.Path(top)
+                    (top / "run/systemd/system").mkdir(parents=True)
+                    for unit in ran:
+                        (top / unit).touch()
+                    for name, tool in (("systemctl", f"""[ "$2" != is-active ] || exec test -e {top}/$3
+[ "$1" != start ] || {{ shift; cd {top}; touch "$@"; }}"""),
+                                       ("deb-systemd-invoke", f"cd {top}; shift; rm -f \"$@\"")):
+                        (top / name).write_text(f"#!/bin/sh\n{tool}\n")
+                        (top / name).chmod(0o755)
+                    for script, arguments, running in (("prerm", ["remove"], []),
+                                                       ("postinst", ["abort-remove"], ran),
+                                                       ("postinst", ["abort-deconfigure"], ran),
+                                                       ("prerm", ["remove"], [])):
+                        done = subprocess.run(
+                            ["sh", "-c", text(f"debian/{package}.{script}").replace(
+                                "/run/", f"{top}/run/").replace("/usr/share/debconf", f"{top}/none"),
+                             script, *arguments], text=True, capture_output=True, check=False,
+                            env={"PATH": f"{top}:/usr/bin:/bin"})
+                        self.assertEqual(done.returncode, 0, done.stderr)
+                        self.assertEqual([unit for unit in own if (top / unit).exists()], running)
+
     def test_preinst_refuses_a_newer_database_alone(self):
         for package, key in (("plimsoll", "state_dir"), ("plimsoll-agent", "stateDirectory")):
             for configuration in ("", f"{key}: OTHER\n", f'{key}: "OTHER" # a comment\n',
