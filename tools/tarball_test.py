@@ -296,7 +296,7 @@ ls -A {other} >&2 || true
     def test_nothing_is_removed_under_a_daemon_that_runs(self):
         root = self.unpack()
         for state, said in (("deactivating", "plimsoll-kube.service doesn't stop"),
-                            ("failed", "")):
+                            ("", "plimsoll-kube.service doesn't stop"), ("failed", "")):
             self.tool("systemctl", RUNNING.format(state=state))
             run = self.install_here(f"{root}/install.sh >/dev/null\n{root}/install.sh --uninstall")
             self.assertEqual(run.returncode, 1 if said else 0, run.stderr)

@@ -322,7 +322,7 @@ stop_daemons() {
       grep -qx "$unit_directory/$unit" "$record" || continue
       systemctl disable --quiet --now "$unit" || true
       case $(systemctl is-active "$unit" || true) in
-        active | activating | reloading | deactivating) fail "$unit doesn't stop: systemctl status $unit says why. Nothing was removed." ;;
+        '' | active | activating | reloading | deactivating) fail "$unit doesn't stop: systemctl status $unit says why. Nothing was removed." ;;
       esac
     done
     return
