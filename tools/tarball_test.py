@@ -191,25 +191,27 @@ class TarballTest(unittest.TestCase):
     @unittest.skipUnless(os.geteuid() == 0, "mounts need root")
     def test_a_newer_database_alone_is_refused(self):
         root = self.unpack()
-        (self.directory / "state").mkdir()
-        for name, key, database, known in (("plimsolld.yaml", "state_dir", "plimsoll.db", 3),
-                                           ("agent.yaml", "stateDirectory", "agent.db", 2)):
-            state = self.directory / "state" / database
-            for value in ("{}", '"{}" # a comment', "'{}'"):
-                configuration = self.directory / name
-                configuration.write_text(f"{key}: {value.format(state.parent)}\n")
-                script = (f"mkdir /etc/plimsoll\ncp {configuration} /etc/plimsoll\n"
-                          f"{root}/install.sh")
-                for schema in (known if value == "{}" else known - 1, known + 1):
-                    state.write_bytes(b"x" * 60 + schema.to_bytes(4, "big") + b"x" * 32)
-                    run = self.install_here(script)
-                    if schema <= known:
-                        self.assertEqual((run.returncode, run.stderr), (0, ""), value)
-                        continue
-                    self.assertEqual(run.returncode, 1, value)
-                    self.assertIn(f"{state} was written by a newer version (schema {schema}, this "
-                                  f"one knows up to {known}). Nothing was changed.", run.stderr)
-            state.unlink()
+        state = self.directory / "state"
+        state.mkdir()
+        known = {"plimsoll.db": 3, "agent.db": 2}
+        script = (f"mkdir /etc/plimsoll\ncp {self.directory}/*.yaml /etc/plimsoll\n"
+                  f"{root}/install.sh")
+        for value in ("{}", '"{}" # a comment', "'{}'"):
+            for name, key in (("plimsolld", "state_dir"), ("agent", "stateDirectory")):
+                (self.directory / f"{name}.yaml").write_text(f"{key}: {value.format(state)}\n")
+            for newer in (None, *known):
+                for database, schema in known.items():
+                    schema += 1 if database == newer else -1 if value == "{}" else 0
+                    (state / database).write_bytes(
+                        b"x" * 60 + schema.to_bytes(4, "big") + b"x" * 32)
+                run = self.install_here(script)
+                if newer is None:
+                    self.assertEqual((run.returncode, run.stderr), (0, ""), value)
+                    continue
+                self.assertEqual(run.returncode, 1, value)
+                self.assertIn(
+                    f"{state}/{newer} was written by a newer version (schema {known[newer] + 1}, "
+                    f"this one knows up to {known[newer]}). Nothing was changed.", run.stderr)
 
     def test_programs_come_after_their_helpers_and_before_their_units(self):
         self.tool("mv", "#!/bin/sh\neval \"last=\\${$#}\"\n"
