@@ -214,7 +214,7 @@ TEST_F(CompletionShells, FishOffersWhatMayFollow) {
   EXPECT_THAT(OfferedByFish("plimsoll ps --state "), IsSupersetOf({"running", "exited"}));
   EXPECT_THAT(OfferedByFish("plimsoll ps --output=js"), UnorderedElementsAre("--output=json"));
   EXPECT_THAT(OfferedByFish("plimsoll help image imp"), UnorderedElementsAre("import"));
-  EXPECT_THAT(OfferedByFish("plimsoll logs --sin"), UnorderedElementsAre("--since"));
+  EXPECT_THAT(OfferedByFish("plimsoll logs --sinc"), UnorderedElementsAre("--since"));
   EXPECT_THAT(OfferedByFish("plimsoll topology capture in"), UnorderedElementsAre("into/"));
 }
 

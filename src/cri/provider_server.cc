@@ -29,7 +29,7 @@ constexpr size_t kMaxCalls = 16;
 // A pause after each request, so that a runaway provider can't take a whole CPU.
 constexpr absl::Duration kPause = absl::Milliseconds(10);
 
-absl::Status CheckName(const std::string& name) {
+absl::Status CheckProviderName(const std::string& name) {
   const bool printable = std::all_of(name.begin(), name.end(), [](char c) {
     return static_cast<unsigned char>(c) > ' ' && c != '\x7f';
   });
@@ -72,7 +72,7 @@ class Call final : public grpc::ServerBidiReactor<node::ProvideRequest, node::Pr
   }
   absl::Status Connect() {
     if (session_ != nullptr) return absl::OkStatus();
-    PLIMSOLL_RETURN_IF_ERROR(CheckName(request_.provider()));
+    PLIMSOLL_RETURN_IF_ERROR(CheckProviderName(request_.provider()));
     PLIMSOLL_ASSIGN_OR_RETURN(session_, source_->Connect(request_.provider()));
     return absl::OkStatus();
   }

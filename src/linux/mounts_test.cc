@@ -1,5 +1,6 @@
 #include "linux/mounts.h"
 
+#include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/statvfs.h>
 
