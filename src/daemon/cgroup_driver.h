@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_DAEMON_CGROUP_DRIVER_H_
 #define PLIMSOLL_DAEMON_CGROUP_DRIVER_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,6 +16,8 @@ namespace plimsoll::daemon {
 
 struct CgroupDriver {
   std::unique_ptr<linux::CgroupManager> cgroups;
+  // SystemdCgroups' function of that name; for any driver.
+  std::function<void()> stop_following = [] {};
   bool systemd = false;    // the driver kubelet is to use
   std::string pod_parent;  // group of pods without a parent of their own
   std::string monitors;    // monitors' group; empty: the daemon's own

@@ -128,9 +128,7 @@ class DaemonImpl final : public Daemon {
       log_->Write(LogLevel::kWarning, "open streams stay in the unit's control group",
                   {{"error", std::string(left.message())}});
     }
-    // Ends the connection to systemd. The OCI runtime, which commands keep, still has a pointer to
-    // it: what waits for a command and kills it uses no control group by it.
-    driver_.cgroups.reset();
+    driver_.stop_following();
     directories_ = {};
     malloc_trim(0);
     return front_.open_streams();

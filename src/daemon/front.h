@@ -38,7 +38,8 @@ class Front {
   // Streams that Stop has left open.
   int open_streams() const { return open_streams_; }
   // Ends both servers but for those streams, which use nothing of the engine's any more but its OCI
-  // runtime. After Stop, or where a start has failed.
+  // runtime and the control groups' manager, which outlives this. After Stop, or where a start has
+  // failed.
   void Close();
   // The OCI runtime, for those streams. After Close.
   void Keep(std::unique_ptr<runtime::ContainerRuntime> runtime) { runtime_ = std::move(runtime); }

@@ -55,20 +55,28 @@ absl::Status CheckRunning(const ContainerRecord& record, absl::string_view what)
                                                     " needs one that is Running"));
 }
 
+// What OrLost looks at. It outlives the engine, as a streamed command may.
+struct Surroundings {
+  explicit Surroundings(const EngineOptions& options)
+      : host(options.host), cgroups(options.cgroups), runtime(options.runtime) {}
+
+  FsRoot host;
+  linux::CgroupManager* cgroups;
+  ContainerRuntime* runtime;
+};
+
 // If a container's group or files are lost, the OCI runtime says that the container doesn't run.
-absl::Status OrLost(const FsRoot& host, ContainerRuntime* runtime, const ContainerRecord& record,
+absl::Status OrLost(const Surroundings& around, const ContainerRecord& record,
                     const absl::Status& status) {
   if (!absl::IsFailedPrecondition(status) && !absl::IsNotFound(status) &&
       !absl::IsInternal(status)) {
     return status;
   }
-  if (!linux::IsRunning(host, record.init).value_or(false)) return status;
+  if (!linux::IsRunning(around.host, record.init).value_or(false)) return status;
   std::string lost;
-  // Detected here: a streamed command may outlive the engine's.
-  const auto cgroups = linux::CgroupManager::Detect(host);
-  if (cgroups.ok() && !(*cgroups)->Exists(record.cgroup_path).value_or(true)) {
+  if (!around.cgroups->Exists(record.cgroup_path).value_or(true)) {
     lost = absl::StrCat("its control group ", record.cgroup_path);
-  } else if (const auto started = runtime->StartedAt(record.id, record.init);
+  } else if (const auto started = around.runtime->StartedAt(record.id, record.init);
              started.ok() && !started->has_value()) {
     lost = "the OCI runtime's state of it";
   } else {
@@ -79,28 +87,24 @@ absl::Status OrLost(const FsRoot& host, ContainerRuntime* runtime, const Contain
       "no command can be started; remove the container and make it anew (", status.message(), ")"));
 }
 
-// A command whose failure is reported by OrLost. Uses nothing of the engine's but the OCI runtime.
+// A command whose failure is reported by OrLost. It may outlive the engine.
 class OfContainer final : public RunningCommand {
  public:
   OfContainer(const EngineOptions& options, ContainerRecord record,
               std::unique_ptr<RunningCommand> command)
-      : host_(options.host),
-        runtime_(options.runtime),
-        record_(std::move(record)),
-        command_(std::move(command)) {}
+      : around_(options), record_(std::move(record)), command_(std::move(command)) {}
 
   CommandStreams& streams() override { return command_->streams(); }
   int ended_fd() const override { return command_->ended_fd(); }
   absl::StatusOr<CommandEnd> Finish() override {
     absl::StatusOr<CommandEnd> end = command_->Finish();
-    if (!end.ok()) return OrLost(host_, runtime_, record_, end.status());
+    if (!end.ok()) return OrLost(around_, record_, end.status());
     return end;
   }
   absl::Status Kill() override { return command_->Kill(); }
 
  private:
-  const FsRoot host_;
-  ContainerRuntime* const runtime_;
+  const Surroundings around_;
   const ContainerRecord record_;
   const std::unique_ptr<RunningCommand> command_;
 };
@@ -160,7 +164,7 @@ absl::StatusOr<ExecResult> EngineCommands::ExecSync(absl::string_view id,
   const auto exec = [&](const ExecRequest& entering) -> absl::Status {
     absl::StatusOr<ExecResult> done =
         options_.runtime->Exec(record.id, record.cgroup_path, entering);
-    if (!done.ok()) return OrLost(options_.host, options_.runtime, record, done.status());
+    if (!done.ok()) return OrLost(Surroundings(options_), record, done.status());
     result = *std::move(done);
     return absl::OkStatus();
   };
@@ -177,7 +181,7 @@ absl::StatusOr<std::unique_ptr<RunningCommand>> EngineCommands::StartExec(
   const auto start = [&](const ExecRequest& entering) -> absl::Status {
     absl::StatusOr<std::unique_ptr<RunningCommand>> command =
         options_.runtime->StartExec(record.id, record.cgroup_path, entering);
-    if (!command.ok()) return OrLost(options_.host, options_.runtime, record, command.status());
+    if (!command.ok()) return OrLost(Surroundings(options_), record, command.status());
     started = std::make_unique<OfContainer>(options_, record, *std::move(command));
     return absl::OkStatus();
   };
