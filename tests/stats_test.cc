@@ -370,6 +370,8 @@ TEST_F(StatsTest, AnOomKillIsCountedThoughTheContainerLives) {
   const std::string pod = RunPod();
   cri::ContainerConfig config = Shell("sleep 1000");
   config.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(16 * kMiB);
+  // Of two equal limits v1 counts hits of that of memory and swap alone, in another file.
+  config.mutable_linux()->mutable_resources()->set_memory_swap_limit_in_bytes(32 * kMiB);
   const std::string id = Start(pod, config);
   EXPECT_EQ(told_.Metrics(id)["container_oom_events_total"], 0u);
   cri::ExecSyncResponse response;

@@ -152,14 +152,19 @@ class SetupTest(unittest.TestCase):
 
     def test_the_projects_list_is_well_formed(self):
         seen = set()
+        group = ""
         for line in (TOOL.parent.parent / "packaging/debian-packages").read_text().splitlines():
+            if line.startswith("["):
+                group = line
             if not line or line.startswith(("#", "[")):
                 continue
             package, _, why = line.partition("#")
             self.assertRegex(package.strip(), r"^[a-z0-9][a-z0-9+.-]+(\|[a-z0-9][a-z0-9+.-]+)*$")
             self.assertTrue(why.strip(), f"{package.strip()}: say why it is needed")
-            self.assertNotIn(package.strip(), seen)
-            seen.add(package.strip())
+            # For another architecture the virtual machine has some of the others again.
+            if group != "[vm root]":
+                self.assertNotIn(package.strip(), seen)
+                seen.add(package.strip())
 
 
 if __name__ == "__main__":
