@@ -181,6 +181,7 @@ void PortForwardSession::OnPort(uint32_t pair, uint16_t port) {
   }
   auto state = std::make_shared<Port>(context_.io);
   ports_[pair] = state;
+  context_.streams = true;
   ports_tasks_.Spawn(Forward(pair, port, state));
 }
 
