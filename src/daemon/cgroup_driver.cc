@@ -110,10 +110,9 @@ absl::StatusOr<CgroupDriver> OpenCgroupDriver(const FsRoot& host, const Config& 
     }
     auto units = systemd::ConnectUnits(host);
     if (!units.ok()) return Refused(units.status());
-    auto cgroups = std::make_unique<systemd::SystemdCgroups>(
+    driver.stop_following = [units = units->get()] { units->Listen(nullptr); };
+    driver.cgroups = std::make_unique<systemd::SystemdCgroups>(
         std::move(driver.cgroups), *std::move(units), host, config.run_dir);
-    driver.stop_following = [cgroups = cgroups.get()] { cgroups->StopFollowing(); };
-    driver.cgroups = std::move(cgroups);
   } else if (config.cgroup_driver == "auto" && !standalone && systemd::SystemdRuns(host)) {
     driver.warning = Warning(config, layout);
   }

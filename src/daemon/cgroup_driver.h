@@ -16,7 +16,7 @@ namespace plimsoll::daemon {
 
 struct CgroupDriver {
   std::unique_ptr<linux::CgroupManager> cgroups;
-  // SystemdCgroups' function of that name; for any driver.
+  // From its return on, values that systemd writes stay as they are: another daemon sets them.
   std::function<void()> stop_following = [] {};
   bool systemd = false;    // the driver kubelet is to use
   std::string pod_parent;  // group of pods without a parent of their own

@@ -143,10 +143,6 @@ SystemdCgroups::SystemdCgroups(std::unique_ptr<linux::CgroupManager> files,
 }
 
 SystemdCgroups::~SystemdCgroups() {
-  StopFollowing();
-}
-
-void SystemdCgroups::StopFollowing() {
   units_->Listen(nullptr);
 }
 

@@ -43,9 +43,6 @@ class SystemdCgroups final : public linux::CgroupManager {
                  FsRoot host, std::string run_directory = "");
   ~SystemdCgroups() override;
 
-  // From its return on, values that systemd writes stay as they are: another process sets them.
-  void StopFollowing();
-
   absl::StatusOr<std::vector<std::string>> Create(absl::string_view path) override;
   // Makes none: scopes have all controllers delegated, and so keep them.
   absl::StatusOr<std::vector<std::string>> MakeKeeper(absl::string_view path) override;
