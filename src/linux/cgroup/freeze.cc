@@ -12,6 +12,8 @@ namespace plimsoll::linux {
 namespace {
 
 constexpr absl::Duration kFreezePause = absl::Microseconds(100);
+// After so long FreezeV1 thaws the group for a moment.
+constexpr absl::Duration kFreezeAttempt = absl::Milliseconds(5);
 
 // Waits for `is_frozen`; calls `thaw` when it doesn't become true in time.
 absl::StatusOr<bool> Await(const std::string& group, absl::Time deadline,
@@ -43,12 +45,22 @@ absl::StatusOr<bool> FreezeV1(CgroupTree& freezer, const std::string& group, abs
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string before, freezer.Read(group, "freezer.state"));
   if (before != "THAWED") return false;
   PLIMSOLL_RETURN_IF_ERROR(freezer.Write(group, "freezer.state", "FROZEN"));
+  absl::Time attempt = MonotonicNow();
   return Await(
       group, deadline,
       [&]() -> absl::StatusOr<bool> {
         // Only a read makes the kernel check again whether all have stopped.
         PLIMSOLL_ASSIGN_OR_RETURN(const std::string state, freezer.Read(group, "freezer.state"));
-        return state == "FROZEN";
+        if (state == "FROZEN" || MonotonicNow() < attempt + kFreezeAttempt) {
+          return state == "FROZEN";
+        }
+        // A thread in execve waits for the others of its process, which SIGKILL doesn't end while
+        // they are frozen (Linux 6.18).
+        PLIMSOLL_RETURN_IF_ERROR(freezer.Write(group, "freezer.state", "THAWED"));
+        absl::SleepFor(kFreezePause);
+        PLIMSOLL_RETURN_IF_ERROR(freezer.Write(group, "freezer.state", "FROZEN"));
+        attempt = MonotonicNow();
+        return false;
       },
       [&] { return freezer.Write(group, "freezer.state", "THAWED"); });
 }

@@ -1,9 +1,12 @@
 // Tests this machine's kernel, whatever its layout, in groups of the test's own.
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <functional>
 #include <random>
+#include <thread>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -71,8 +74,16 @@ class CgroupHostTest : public ::testing::Test {
     }
     return condition();
   }
+  // In a child: once `go` gives a byte, one of several threads executes a program.
+  [[noreturn]] static void ExecuteWithThreads(int go) {
+    for (size_t i = 0; i < kThreads; ++i) std::thread([] { pause(); }).detach();
+    char byte;
+    if (read(go, &byte, 1) == 1) execl("/bin/sleep", "sleep", "1000", nullptr);
+    _exit(1);
+  }
   size_t ProcessCount() { return cgroups_->Processes(group_, /*recursive=*/true)->size(); }
 
+  static constexpr size_t kThreads = 4;
   FsRoot root_ = *FsRoot::Open("/");
   const std::string group_ = absl::StrCat("/plimsoll-test-", getpid());
   std::unique_ptr<CgroupManager> cgroups_;
@@ -445,6 +456,37 @@ TEST_F(CgroupHostTest, AFrozenGroupRunsNoThread) {
   EXPECT_FALSE(*again) << "what another has frozen is not ours to thaw";
   ASSERT_TRUE(cgroups_->Thaw(group_).ok());
   EXPECT_TRUE(WaitFor([&] { return StateOf(pid) == 'R'; }));
+}
+
+// On v1 a process that executes a program waits for its other threads, and they for the thaw.
+TEST_F(CgroupHostTest, AGroupWhoseProcessesReplaceTheirProgramsIsFrozen) {
+  if (cgroups_->layout() != CgroupLayout::kV2 && !Has("freezer")) {
+    GTEST_SKIP() << "no freezer controller";
+  }
+  for (int round = 0; round < 20; ++round) {
+    int go[2];
+    ASSERT_EQ(pipe2(go, O_CLOEXEC), 0);
+    std::vector<pid_t> pids;
+    for (int i = 0; i < 8; ++i) {
+      pids.push_back(fork());
+      if (pids.back() == 0) ExecuteWithThreads(go[0]);
+      EXPECT_TRUE(cgroups_->AddProcess(group_, pids.back()).ok());
+    }
+    for (const pid_t pid : pids) {
+      const std::string threads = absl::StrCat("proc/", pid, "/task");
+      EXPECT_TRUE(WaitFor([&] { return root_.List(threads)->size() == kThreads + 1; }));
+    }
+    EXPECT_EQ(write(go[1], "12345678", pids.size()), static_cast<ssize_t>(pids.size()));
+    const auto frozen = cgroups_->Freeze(group_, absl::Now() + absl::Seconds(20));
+    ASSERT_TRUE(frozen.ok()) << frozen.status();
+    EXPECT_TRUE(cgroups_->Thaw(group_).ok());
+    for (const pid_t pid : pids) {
+      EXPECT_EQ(kill(pid, SIGKILL), 0);
+      EXPECT_EQ(waitpid(pid, nullptr, 0), pid);
+    }
+    close(go[0]);
+    close(go[1]);
+  }
 }
 
 TEST_F(CgroupHostTest, WhatIsGoneIsNeitherFrozenNorRead) {

@@ -79,14 +79,16 @@ bool Running::HasEndedItself() const {
   return poll(&look, 1, 0) > 0;
 }
 
-// In any of its threads: runc has several. True also if it can't be told.
+// In any of its threads: runc has several, and a child of one that has ended is another's. True
+// also if it can't be told.
 bool Running::HasForked() const {
   const std::string tasks = absl::StrCat("proc/", child_->pid(), "/task");
   const absl::StatusOr<std::vector<std::string>> threads = tools_.host.List(tasks);
   if (!threads.ok()) return true;
   return absl::c_any_of(*threads, [&](const std::string& thread) {
     const auto children = tools_.host.Read(absl::StrCat(tasks, "/", thread, "/children"));
-    return !children.ok() || !children->empty();
+    if (children.ok()) return !children->empty();
+    return !absl::IsNotFound(children.status()) && ErrnoOf(children.status()) != ESRCH;
   });
 }
 

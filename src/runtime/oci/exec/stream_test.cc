@@ -217,31 +217,14 @@ TEST_P(ExecStreamTest, AnAbandonedCommandIsKilled) {
 }
 
 TEST_P(ExecStreamTest, AFrozenContainerIsToBeTriedAgain) {
-  const auto freeze = [&](bool frozen) {
-    const std::string group = machine_->group("a");
-    const bool v2 = machine_->cgroups().layout() == linux::CgroupLayout::kV2;
-    return v2 ? machine_->host().Write(absl::StrCat("sys/fs/cgroup", group, "/cgroup.freeze"),
-                                       frozen ? "1" : "0")
-              : machine_->host().Write(
-                    absl::StrCat("sys/fs/cgroup/freezer", group, "/freezer.state"),
-                    frozen ? "FROZEN" : "THAWED");
-  };
-  const absl::Status frozen = freeze(true);
-  if (absl::IsNotFound(frozen)) GTEST_SKIP() << "needs a freezer: " << frozen;
-  ASSERT_TRUE(frozen.ok()) << frozen;
-  // It takes the kernel a moment.
-  EXPECT_TRUE(WaitUntil([&] {
-    const std::string group = machine_->group("a");
-    const bool v2 = machine_->cgroups().layout() == linux::CgroupLayout::kV2;
-    const auto state =
-        machine_->host().Read(v2 ? absl::StrCat("sys/fs/cgroup", group, "/cgroup.events")
-                                 : absl::StrCat("sys/fs/cgroup/freezer", group, "/freezer.state"));
-    return state.ok() && absl::StrContains(*state, v2 ? "frozen 1" : "FROZEN");
-  }));
+  const std::string group = machine_->group("a");
+  const auto frozen = machine_->cgroups().Freeze(group, absl::Now() + absl::Seconds(20));
+  if (absl::IsFailedPrecondition(frozen.status())) GTEST_SKIP() << frozen.status();
+  ASSERT_TRUE(frozen.ok()) << frozen.status();
   ExecRequest request;
   request.argv = {"true"};
-  const auto command = machine_->runtime().StartExec("a", machine_->group("a"), request);
-  EXPECT_TRUE(freeze(false).ok());
+  const auto command = machine_->runtime().StartExec("a", group, request);
+  EXPECT_TRUE(machine_->cgroups().Thaw(group).ok());
   EXPECT_TRUE(absl::IsAborted(command.status())) << command.status();
 }
 
