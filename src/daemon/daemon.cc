@@ -44,6 +44,17 @@ namespace {
 
 // Starting pods keeps the processor busy: more at once than its cores, with some to spare for file
 // waits, only makes each slower.
+// Adds what helps where a directory on a full or read-only file system can't be opened.
+absl::Status WithRemedy(const absl::Status& opened, absl::string_view what,
+                        const std::string& directory) {
+  absl::string_view remedy;
+  if (absl::IsResourceExhausted(opened)) remedy = "make room on the file system of";
+  if (ErrnoOf(opened) == EROFS) remedy = "mount read-write the file system of";
+  if (remedy.empty()) return opened;
+  return AlsoSay(opened,
+                 absl::StrCat(remedy, " the ", what, " ", directory, ". Pods that run go on"));
+}
+
 cri::LaneOptions LanesFor(const FsRoot& host, int workers) {
   cri::LaneOptions lanes{.host = host};
   lanes.waiting_threads = workers;
@@ -194,18 +205,18 @@ class DaemonImpl final : public Daemon {
     const Config& config = options_.config;
     PLIMSOLL_ASSIGN_OR_RETURN(const size_t sandboxes, CountSandboxes(host_, config.run_dir));
     PLIMSOLL_RETURN_IF_ERROR(CheckStateIsThere(config.state_dir, sandboxes));
-    PLIMSOLL_ASSIGN_OR_RETURN(directories_.state, FsRoot::OpenOrCreate(config.state_dir));
-    PLIMSOLL_ASSIGN_OR_RETURN(directories_.state_lock,
-                              DirectoryLock::Take(*directories_.state, "state directory"));
+    PLIMSOLL_RETURN_IF_ERROR(WithRemedy(OpenState(), "state directory", config.state_dir));
     absl::StatusOr<std::unique_ptr<RunDirectory>> run = RunDirectory::Open(host_, config.run_dir);
-    if (absl::IsResourceExhausted(run.status())) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          run.status().message(), "; make room on the file system of the run directory ",
-          config.run_dir, ". Pods that run go on"));
-    }
-    PLIMSOLL_RETURN_IF_ERROR(run.status());
+    PLIMSOLL_RETURN_IF_ERROR(WithRemedy(run.status(), "run directory", config.run_dir));
     directories_.run = *std::move(run);
     return sandboxes;
+  }
+
+  absl::Status OpenState() {
+    PLIMSOLL_ASSIGN_OR_RETURN(directories_.state, FsRoot::OpenOrCreate(options_.config.state_dir));
+    PLIMSOLL_ASSIGN_OR_RETURN(directories_.state_lock,
+                              DirectoryLock::Take(*directories_.state, "state directory"));
+    return absl::OkStatus();
   }
 
   // Opens all that the engine uses. The status pages are served before the engine recovers, so that

@@ -129,6 +129,24 @@ class ProgramTest : public ::testing::Test {
   std::vector<Child> started_;
 };
 
+TEST_F(ProgramTest, AFullOrReadOnlyDirectoryIsNamedWithItsRemedy) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to mount";
+  for (const char* which : {"state", "run"}) {
+    const std::string directory = absl::StrCat(dir_.path(), "/", which);
+    ASSERT_TRUE(dir_.root().MakeDirs(which, 0755).ok());
+    ASSERT_EQ(mount("full", directory.c_str(), "tmpfs", 0, "nr_inodes=1"), 0);
+    EXPECT_THAT(Run(Flags()).err,
+                AllOf(HasSubstr("No space left on device"),
+                      HasSubstr(absl::StrCat("make room on the file system of the ", which,
+                                             " directory ", directory))));
+    ASSERT_EQ(mount("full", directory.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, ""), 0);
+    EXPECT_THAT(Run(Flags()).err, HasSubstr(absl::StrCat("mount read-write the file system of the ",
+                                                         which, " directory ", directory)));
+    ASSERT_EQ(umount(directory.c_str()), 0);
+    EXPECT_THAT(Mounts(), IsEmpty());
+  }
+}
+
 TEST_F(ProgramTest, CheckConfigSaysWhetherItIsRight) {
   const RunResult right = Run(Flags({"--check-config"}));
   EXPECT_EQ(right.exit.code, 0);
