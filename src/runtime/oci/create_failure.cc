@@ -158,22 +158,56 @@ absl::Status OfPath(absl::string_view name, const ContainerSpec& spec, absl::str
   return {};
 }
 
-// The error for crun's message about a file of the group to which the client has given a value
-// (`unified`). OK: it is about something else.
+// Whether the OCI runtime's `line` says that the group has no such controller, in crun's words or
+// runc's.
+bool MissesController(absl::string_view line, absl::string_view controller) {
+  return absl::StrContains(line, absl::StrCat("controller `", controller, "` is not available")) ||
+         absl::StrContains(line, absl::StrCat("controller \"", controller, "\" not available")) ||
+         absl::StrContains(line, absl::StrCat("controller \\\"", controller, "\\\" not available"));
+}
+
+// The error for the OCI runtime's message about a file of the group to which the client has given a
+// value (`unified`). OK: it is about something else.
 absl::Status OfGroupFile(absl::string_view name, const ContainerSpec& spec,
                          absl::string_view message) {
   const absl::string_view line = LastLine(message);
-  if (!absl::EndsWith(line, ": Invalid argument") &&
-      !absl::EndsWith(line, ": Numerical result out of range")) {
-    return {};
-  }
   for (const auto& [file, value] : spec.resources.unified) {
+    const std::string controller = file.substr(0, file.find('.'));
+    if (MissesController(line, controller)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          name, file, " of `unified`: the container's group has no controller \"", controller,
+          "\"; /sys/fs/cgroup/cgroup.controllers lists those of this machine (", line, ")"));
+    }
     if (!absl::StrContains(line, absl::StrCat("`", file, "`"))) continue;
-    return absl::InvalidArgumentError(absl::StrCat(name, "the kernel refuses \"",
-                                                   absl::CEscape(value), "\" for ", file,
-                                                   " of `unified` (", line, ")"));
+    if (absl::EndsWith(line, ": Invalid argument") ||
+        absl::EndsWith(line, ": Numerical result out of range")) {
+      return absl::InvalidArgumentError(absl::StrCat(name, "the kernel refuses \"",
+                                                     absl::CEscape(value), "\" for ", file,
+                                                     " of `unified` (", line, ")"));
+    }
+    if (absl::EndsWith(line, ": No such file or directory")) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(name, file, " of `unified`: this kernel has no such file for controller \"",
+                       controller, "\" (", line, ")"));
+    }
   }
   return {};
+}
+
+// The error for crun 1.21's message where it can't call openat2(2): its fallback finds no device.
+// OK: the message is about something else.
+absl::Status OfOpenat2(absl::string_view name, absl::string_view message) {
+  const absl::string_view line = LastLine(message);
+  if (!absl::StrContains(line, "cannot resolve `") || !absl::StrContains(line, "` under rootfs")) {
+    return {};
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      name,
+      "the OCI runtime can't call openat2(2), and this version of crun needs it: a filter of "
+      "system calls refuses it (RestrictSUIDSGID= of plimsolld's unit, the seccomp profile of an "
+      "outer container), or the kernel is older than 5.6. Allow it, or name another version of "
+      "crun, or runc, as `crun` in plimsolld's configuration (",
+      line, ")"));
 }
 
 // A setting that a plugin made, in the launcher's words or crun's; OK where the message is of none.
@@ -364,6 +398,7 @@ absl::Status TranslateCreateFailure(const absl::Status& failure, const Container
         name, "its process has more groups than the kernel takes, 65536 (", message, ")"));
   }
   if (const absl::Status of_file = OfGroupFile(name, spec, message); !of_file.ok()) return of_file;
+  if (const absl::Status of_call = OfOpenat2(name, message); !of_call.ok()) return of_call;
   if (const absl::Status of_path = OfPath(name, spec, message); !of_path.ok()) return of_path;
   if (says("the monitor gave up")) {
     return absl::FailedPreconditionError(

@@ -157,6 +157,50 @@ TEST(CreateFailure, AValueOfAGroupsFileIsTheClients) {
   EXPECT_TRUE(absl::IsInternal(told("writing file `memory.high`: Input/output error")));
 }
 
+// crun's words (1.8.1 and 1.21), and runc's.
+TEST(CreateFailure, AFileThatTheGroupLacksIsNamed) {
+  ContainerSpec spec;
+  spec.name = "web";
+  spec.resources.unified["memori.high"] = "1";
+  const auto told = [&](const std::string& words) {
+    return TranslateCreateFailure(absl::InternalError(words), spec, std::nullopt);
+  };
+  for (const char* words :
+       {"the requested cgroup controller `memori` is not available",
+        "controller `memori` is not available under /sys/fs/cgroup/pods/cgroup.controllers",
+        "unified resource \"memori.high\" can't be set: controller \"memori\" not available",
+        "msg=\"unified resource \\\"memori.high\\\" can't be set: controller \\\"memori\\\" not "
+        "available\""}) {
+    const absl::Status refused = told(words);
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_THAT(
+        std::string(refused.message()),
+        AllOf(HasSubstr("container \"web\": memori.high of `unified`: the container's group "
+                        "has no controller \"memori\""),
+              HasSubstr("/sys/fs/cgroup/cgroup.controllers"), HasSubstr(words)));
+  }
+  const absl::Status missing = told("open `memori.high`: No such file or directory");
+  EXPECT_TRUE(absl::IsFailedPrecondition(missing)) << missing;
+  EXPECT_THAT(std::string(missing.message()),
+              HasSubstr("memori.high of `unified`: this kernel has no such file"));
+  // A limit of another field.
+  EXPECT_TRUE(absl::IsInternal(told("controller `hugetlb` is not available under /x")));
+}
+
+TEST(CreateFailure, AMissingOpenat2NamesTheWayOut) {
+  ContainerSpec spec;
+  spec.name = "web";
+  spec.mounts.emplace_back().container_path = "/null/x";
+  const absl::Status told = TranslateCreateFailure(
+      absl::InternalError("cannot resolve `null` under rootfs: No such file or directory"), spec,
+      std::nullopt);
+  EXPECT_TRUE(absl::IsFailedPrecondition(told)) << told;
+  EXPECT_THAT(std::string(told.message()),
+              AllOf(HasSubstr("container \"web\": the OCI runtime can't call openat2(2)"),
+                    HasSubstr("RestrictSUIDSGID="), HasSubstr("or runc, as `crun`"),
+                    HasSubstr("(cannot resolve `null` under rootfs")));
+}
+
 TEST(CreateFailure, NamesMaySayAnything) {
   ContainerSpec spec;
   spec.name = "web";
