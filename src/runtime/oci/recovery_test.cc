@@ -206,14 +206,16 @@ TEST(ExecGroupTest, AGroupThatIsGoneIsAFailedPrecondition) {
   EXPECT_THAT(std::string(made.status().message()), HasSubstr("has just been removed"));
 }
 
-// A stopped daemon may still carry a command with an open stream.
-TEST_F(OciRecoveryTest, ACommandWhoseStarterLivesIsNoStray) {
+// A stopped daemon may still carry a command with an open stream. Its other commands are those that
+// it could not kill.
+TEST_F(OciRecoveryTest, ACommandWithACarrierThatLivesIsNoStray) {
   const FsRoot state = machine_->dir().root();
-  const std::string pid_file = machine_->dir().path() + "/starter";
+  const std::string pid_file = machine_->dir().path() + "/carrier";
   Command command;
   command.argv = {"/bin/sh",
                   "-c",
                   "exec setsid -f sh -c 'env \"$1\" PLIMSOLL_EXEC_BY=$$ sleep 300 & "
+                  "env \"$1\" sleep 301 & "
                   "echo $$ >\"$2\"; wait' sh \"$1\" \"$2\" >/dev/null 2>&1",
                   "sh",
                   ExecMark(state),
@@ -227,20 +229,25 @@ TEST_F(OciRecoveryTest, ACommandWhoseStarterLivesIsNoStray) {
              linux::ReadWords(machine_->host(), each.id.pid, "cmdline")->front() == "sleep";
     });
   };
-  ASSERT_TRUE(WaitUntil([&] { return marked() == 1; }));
+  ASSERT_TRUE(WaitUntil([&] { return marked() == 2; }));
   const auto layout = machine_->cgroups().layout();
-  EXPECT_THAT(*FindExecStrays(machine_->host(), layout, state, {}), IsEmpty());
-  pid_t starter = 0;
-  ASSERT_TRUE(absl::SimpleAtoi(*machine_->dir().root().Read("starter"), &starter));
-  ASSERT_EQ(kill(starter, SIGKILL), 0);
-  std::vector<StrayExec> strays;
-  ASSERT_TRUE(WaitUntil([&] {
-    strays = *FindExecStrays(machine_->host(), layout, state, {});
-    return !strays.empty();
-  }));
+  const auto find = [&] { return *FindExecStrays(machine_->host(), layout, state, {}); };
+  const auto end = [&](const StrayExec& stray) {
+    return EndExecStray(machine_->host(), layout, stray, absl::Now() + absl::Seconds(20));
+  };
+  std::vector<StrayExec> strays = find();
   ASSERT_THAT(strays, SizeIs(1));
-  EXPECT_TRUE(
-      EndExecStray(machine_->host(), layout, strays[0], absl::Now() + absl::Seconds(20)).ok());
+  EXPECT_EQ(strays[0].command, "sleep 301");
+  EXPECT_TRUE(end(strays[0]).ok());
+  EXPECT_TRUE(WaitUntil([&] { return marked() == 1; }));
+  EXPECT_THAT(find(), IsEmpty());
+  pid_t carrier = 0;
+  ASSERT_TRUE(absl::SimpleAtoi(*machine_->dir().root().Read("carrier"), &carrier));
+  ASSERT_EQ(kill(carrier, SIGKILL), 0);
+  ASSERT_TRUE(WaitUntil([&] { return !(strays = find()).empty(); }));
+  ASSERT_THAT(strays, SizeIs(1));
+  EXPECT_EQ(strays[0].command, "sleep 300");
+  EXPECT_TRUE(end(strays[0]).ok());
   EXPECT_TRUE(WaitUntil([&] { return marked() == 0; }));
 }
 

@@ -266,7 +266,7 @@ absl::StatusOr<Command> MakeExecCommand(const ExecTools& tools, absl::string_vie
   const bool has_group = group && group->AddToPlan(&plan);
   if (!has_group && plan.text().empty()) {
     Command command = CommandOf(tools, arguments);
-    MarkExec(tools.crun->state(), &command);
+    command.environment.push_back(ExecMark(tools.crun->state()));
     command.descriptors = {{own->log.get(), kLogDescriptor}};
     if (own->process.valid()) {
       command.descriptors.emplace_back(own->process.get(), kProcessDescriptor);
@@ -278,7 +278,7 @@ absl::StatusOr<Command> MakeExecCommand(const ExecTools& tools, absl::string_vie
   PLIMSOLL_RETURN_IF_ERROR(own->entered.Open());
   PLIMSOLL_ASSIGN_OR_RETURN(own->plan, MakeMemfd("exec-plan", plan.text()));
   Command command;
-  MarkExec(tools.crun->state(), &command);
+  command.environment.push_back(ExecMark(tools.crun->state()));
   command.argv = {tools.launcher, absl::StrCat("/proc/self/fd/", kPlanDescriptor)};
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
   command.descriptors = {{own->plan.get(), kPlanDescriptor},

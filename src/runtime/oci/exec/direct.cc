@@ -167,7 +167,7 @@ absl::StatusOr<std::optional<Command>> DirectExec::MakeCommand(
   Command command;
   PLIMSOLL_RETURN_IF_ERROR(RenewIfTouched(program_.get(), kExecMemfdName));
   command.executable = executable_;
-  MarkExec(tools.crun->state(), &command);
+  command.environment.push_back(ExecMark(tools.crun->state()));
   command.argv = {"plimsoll-exec", std::string(id)};
   command.argv.insert(command.argv.end(), request.argv.begin(), request.argv.end());
   command.descriptors = {{own->plan.get(), entry::kPlanDescriptor},

@@ -33,8 +33,8 @@ void Describe(const FsRoot& host, const std::vector<ContainerGroup>& containers,
   stray->command = absl::StrJoin(words, " ").substr(0, 200);
 }
 
-std::string StarterMark(pid_t starter) {
-  return absl::StrCat("PLIMSOLL_EXEC_BY=", starter);
+std::string CarrierMark(pid_t carrier) {
+  return absl::StrCat("PLIMSOLL_EXEC_BY=", carrier);
 }
 
 // The root is stopped first, so that it starts nothing while its children are being killed. crun
@@ -64,9 +64,8 @@ std::string ExecMark(const FsRoot& crun_state) {
   return absl::StrCat("PLIMSOLL_EXEC=", crun_state.path());
 }
 
-void MarkExec(const FsRoot& crun_state, Command* command) {
-  command->environment.push_back(ExecMark(crun_state));
-  command->environment.push_back(StarterMark(getpid()));
+void MarkCarrier(Command* command) {
+  command->environment.push_back(CarrierMark(getpid()));
 }
 
 absl::StatusOr<std::vector<StrayExec>> FindExecStrays(
@@ -74,13 +73,11 @@ absl::StatusOr<std::vector<StrayExec>> FindExecStrays(
     const std::vector<ContainerGroup>& containers) {
   const std::string mark = ExecMark(crun_state);
   PLIMSOLL_ASSIGN_OR_RETURN(const auto table, linux::ListProcessTable(host));
-  absl::flat_hash_set<pid_t> carried;  // below this process, or below a living starter
-  const auto carry = [&](pid_t starter) {
-    for (const linux::ProcessEntry& each : linux::DescendantsOf(table, starter)) {
-      carried.insert(each.id.pid);
-    }
-  };
-  carry(getpid());
+  absl::flat_hash_set<pid_t> own;      // below this process
+  absl::flat_hash_set<pid_t> carried;  // by another
+  for (const linux::ProcessEntry& each : linux::DescendantsOf(table, getpid())) {
+    own.insert(each.id.pid);
+  }
   std::vector<linux::ProcessId> marked;
   for (const linux::ProcessEntry& entry : table) {
     constexpr pid_t kKernelThreads = 2;
@@ -88,18 +85,22 @@ absl::StatusOr<std::vector<StrayExec>> FindExecStrays(
     PLIMSOLL_ASSIGN_OR_RETURN(const auto words, linux::ReadWords(host, entry.id.pid, "environ"));
     if (!absl::c_linear_search(words, mark)) continue;
     marked.push_back(entry.id);
-    // If the starter has ended, another process has adopted this one.
-    if (absl::c_linear_search(words, StarterMark(entry.parent))) carry(entry.parent);
+    // If the carrier has ended, another process has adopted this one.
+    if (!absl::c_linear_search(words, CarrierMark(entry.parent))) continue;
+    carried.insert(entry.id.pid);
+    for (const linux::ProcessEntry& each : linux::DescendantsOf(table, entry.id.pid)) {
+      carried.insert(each.id.pid);
+    }
   }
   std::vector<StrayExec> strays;
-  absl::flat_hash_set<std::string> busy;  // containers with a carried command
+  absl::flat_hash_set<std::string> busy;  // containers with a command of this process
   for (const linux::ProcessId& id : marked) {
     StrayExec stray;
     stray.process = id;
     Describe(host, containers, &stray);
-    if (carried.contains(id.pid)) {
+    if (own.contains(id.pid)) {
       busy.insert(stray.container_id);
-    } else {
+    } else if (!carried.contains(id.pid)) {
       strays.push_back(std::move(stray));
     }
   }

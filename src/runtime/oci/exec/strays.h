@@ -1,4 +1,5 @@
-// Commands whose daemon is gone. A stopped daemon that carries open streams is not.
+// Commands whose daemon is gone, or has stopped: a stopped daemon carries those with open streams
+// alone.
 //
 // Nobody waits for them or reads their output, so they are ended. A process of crun (or of
 // plimsoll-launch on its way to becoming crun) carries a mark in its environment, which tells it
@@ -38,12 +39,13 @@ struct StrayExec {
 
 // The mark in the environment of every `crun exec`: "PLIMSOLL_EXEC=<crun's state directory>".
 std::string ExecMark(const FsRoot& crun_state);
-// Adds the mark, and this process's id by which a later daemon sees that its starter still lives.
-void MarkExec(const FsRoot& crun_state, Command* command);
+// Adds this process's id to a command whose streams it carries, by which a later daemon sees that
+// it still does.
+void MarkCarrier(Command* command);
 
-// Marked processes that are below neither this one nor their living starter, and groups for
-// commands in `containers`, except those of a container in which such a process has a command under
-// way. Changes nothing.
+// Marked processes that are not below this one, except those whose carrier is their parent, and
+// groups for commands in `containers`, except those of a container in which this process has a
+// command under way (no command with streams has a group). Changes nothing.
 absl::StatusOr<std::vector<StrayExec>> FindExecStrays(
     const FsRoot& host, linux::CgroupLayout layout, const FsRoot& crun_state,
     const std::vector<ContainerGroup>& containers);

@@ -14,6 +14,7 @@
 #include "base/monotonic_time.h"
 #include "base/pipe.h"
 #include "base/status.h"
+#include "runtime/oci/exec/strays.h"
 #include "runtime/oci/exec/terminal.h"
 
 namespace plimsoll::runtime {
@@ -126,6 +127,7 @@ absl::Status Running::Start(const ExecRequest& request, const FsRoot& bundle) {
   }
   PLIMSOLL_ASSIGN_OR_RETURN(
       Command command, MakeExecCommand(tools_, id_, cgroup_path_, request, std::nullopt, &own_));
+  MarkCarrier(&command);
   command.working_directory = bundle.path();
   if (copied.has_value()) {
     for (const int stream : {0, 1, 2}) {
