@@ -120,7 +120,7 @@ void CheckClock(const Subject& subject, Report report) {
   report.Warning(
       "the clock isn't synchronised: a clock that is wrong makes certificates invalid, and kubelet "
       "can't register the node",
-      "apt-get install systemd-timesyncd (or chrony)");
+      HowToInstall(subject.input.host, "chronyd"));
 }
 
 }  // namespace plimsoll::preflight

@@ -44,6 +44,7 @@ class PreflightTest : public ::testing::Test {
     Write("proc/sys/net/ipv4/ip_forward", "1\n");
     Write("proc/sys/net/bridge/bridge-nf-call-iptables", "1\n");
     Write("proc/1/comm", "systemd\n");
+    Write("etc/os-release", "NAME=\"Debian GNU/Linux\"\nID=debian\n");
     Write("proc/1/net/tcp", kTcpHead);
     Write("etc/cni/net.d/10-cluster.conflist", kNetwork);
     for (const char* plugin : {"bridge", "host-local"}) {
@@ -307,6 +308,35 @@ TEST_F(PreflightTest, ProgramsThatOlderKubeadmsAskForAreNoErrors) {
   missing_ = {"losetup", "mount"};
   EXPECT_THAT(Check(), ElementsAre(ErrorOf("Tools", "no program mount"),
                                    ErrorOf("Tools", "kubeadm from 1.33 on refuses the node")));
+}
+
+TEST_F(PreflightTest, RemediesAreTheDistributions) {
+  missing_ = {"skopeo", "ip"};
+  oci_runtime_ = absl::NotFoundError("there is no program crun");
+  package_ = absl::NotFoundError("plimsoll-exec is missing");
+  const auto remedies = [this](const std::string& os_release) {
+    Write("etc/os-release", os_release);
+    std::vector<std::string> all;
+    for (const Problem& problem : Check()) all.push_back(problem.remedy);
+    return all;
+  };
+  EXPECT_THAT(remedies("PRETTY_NAME=\"Linux Mint\"\nID=linuxmint\nID_LIKE=\"ubuntu debian\"\n"),
+              ElementsAre(HasSubstr("apt-get install --reinstall plimsoll"),
+                          HasSubstr("apt-get install crun, or"), "apt-get install skopeo",
+                          "apt-get install iproute2"));
+  EXPECT_THAT(remedies("ID=\"almalinux\"\nID_LIKE=\"rhel centos fedora\"\n"),
+              ElementsAre(HasSubstr("install.sh"), HasSubstr("dnf install crun, or"),
+                          "dnf install skopeo", "dnf install iproute"));
+  EXPECT_THAT(remedies("ID='opensuse-leap'\nID_LIKE='suse opensuse'\n"),
+              ElementsAre(HasSubstr("install.sh"), HasSubstr("zypper install crun, or"),
+                          "zypper install skopeo", "zypper install iproute2"));
+  EXPECT_THAT(remedies("ID=arch\n"),
+              ElementsAre(HasSubstr("install.sh"), HasSubstr("that has crun, or"),
+                          "install the package of your distribution that has skopeo",
+                          "install the package of your distribution that has ip"));
+  ASSERT_TRUE(dir_.root().RemoveFile("etc/os-release").ok());
+  Write("usr/lib/os-release", "ID=fedora\n");
+  EXPECT_THAT(Check(), Contains(Field(&Problem::remedy, "dnf install iproute")));
 }
 
 TEST_F(PreflightTest, DisksNeedRoomAndInodes) {

@@ -22,20 +22,19 @@ constexpr UnitNeed kUnitNeeds[] = {
 
 struct Tool {
   const char* name;
-  const char* package;  // Debian's
   bool is_needed;
   const char* why;
 };
 constexpr Tool kTools[] = {
-    {"skopeo", "skopeo", true, "no image can be pulled"},
-    {"mount", "mount", true, "kubelet mounts no volumes"},
-    {"losetup", "mount", true, "kubeadm from 1.33 on refuses the node"},
-    {"iptables", "iptables", false,
+    {"skopeo", true, "no image can be pulled"},
+    {"mount", true, "kubelet mounts no volumes"},
+    {"losetup", true, "kubeadm from 1.33 on refuses the node"},
+    {"iptables", false,
      "network plugins such as bridge and portmap can't make their rules, and kubeadm before 1.33 "
      "refuses the node"},
-    {"ip", "iproute2", false, "kubeadm before 1.33 refuses the node"},
-    {"nsenter", "util-linux", false, "kubeadm before 1.33 refuses the node"},
-    {"conntrack", "conntrack", false, "kubeadm before 1.32 refuses the node"},
+    {"ip", false, "kubeadm before 1.33 refuses the node"},
+    {"nsenter", false, "kubeadm before 1.33 refuses the node"},
+    {"conntrack", false, "kubeadm before 1.32 refuses the node"},
 };
 
 }  // namespace
@@ -43,12 +42,13 @@ constexpr Tool kTools[] = {
 void CheckPackage(const Subject& subject, Report report) {
   const absl::Status& package = subject.input.package;
   if (!package.ok()) {
-    report.Error(package.message(), "apt-get install --reinstall plimsoll, or install all of it");
+    report.Error(package.message(), HowToInstallAgain(subject.input.host));
   }
   const absl::Status& oci_runtime = subject.input.oci_runtime;
   if (!oci_runtime.ok()) {
     report.Error(oci_runtime.message(),
-                 "apt-get install crun, or name an OCI runtime as crun in plimsolld.yaml");
+                 absl::StrCat(HowToInstall(subject.input.host, "crun"),
+                              ", or name an OCI runtime as crun in plimsolld.yaml"));
   }
 }
 
@@ -56,7 +56,7 @@ void CheckTools(const Subject& subject, Report report) {
   for (const Tool& tool : kTools) {
     if (subject.input.machine.find_program(tool.name).ok()) continue;
     const std::string what = absl::StrCat("there is no program ", tool.name, ": ", tool.why);
-    const std::string remedy = absl::StrCat("apt-get install ", tool.package);
+    const std::string remedy = HowToInstall(subject.input.host, tool.name);
     if (tool.is_needed) {
       report.Error(what, remedy);
     } else {

@@ -44,6 +44,12 @@ struct Subject {
 // A file's content without surrounding white space; empty: it can't be read.
 std::string Content(const FsRoot& host, const std::string& path);
 
+// --- Remedies in the words of the machine's distribution (os-release(5)). packages.cc:
+// "dnf install iproute" for the program ip.
+std::string HowToInstall(const FsRoot& host, absl::string_view program);
+// For a half-installed Plimsoll.
+std::string HowToInstallAgain(const FsRoot& host);
+
 // --- Checks, one each. kernel.cc:
 void CheckSwap(const Subject& subject, Report report);
 void CheckModules(const Subject& subject, Report report);
