@@ -25,6 +25,9 @@ constexpr Sysctl kKernelDefaults[] = {
     {"kernel.keys.root_maxkeys", "1000000"},
     {"kernel.keys.root_maxbytes", "25000000"},
 };
+// Units of the distributions' time services.
+constexpr const char* kTimeServices[] = {
+    "systemd-timesyncd", "chrony", "chronyd", "ntpsec", "ntp", "ntpd"};
 constexpr char kSysctlFile[] = "/etc/sysctl.d/kubernetes.conf";
 
 std::string SysctlPath(absl::string_view name) {
@@ -44,6 +47,25 @@ std::vector<std::string> SwapAreas(const FsRoot& host) {
     areas.push_back(lines[i].substr(0, lines[i].find_first_of(" \t")));
   }
   return areas;
+}
+
+// By the state of the machine's time service.
+std::string ClockRemedy(const Input& input) {
+  std::string installed;
+  if (Content(input.host, "proc/1/comm") == "systemd") {
+    for (const char* name : kTimeServices) {
+      auto properties = input.machine.unit(absl::StrCat(name, ".service"));
+      if (!properties.ok()) break;  // systemd doesn't answer
+      if ((*properties)["LoadState"] != "loaded") continue;
+      if ((*properties)["ActiveState"] == "active") {
+        return absl::StrCat(
+            name, " runs: wait, or see why it reaches no time server: journalctl -u ", name);
+      }
+      if (installed.empty()) installed = name;
+    }
+  }
+  if (!installed.empty()) return absl::StrCat("systemctl enable --now ", installed);
+  return HowToInstall(input.host, "chronyd");
 }
 
 }  // namespace
@@ -120,7 +142,7 @@ void CheckClock(const Subject& subject, Report report) {
   report.Warning(
       "the clock isn't synchronised: a clock that is wrong makes certificates invalid, and kubelet "
       "can't register the node",
-      HowToInstall(subject.input.host, "chronyd"));
+      ClockRemedy(subject.input));
 }
 
 }  // namespace plimsoll::preflight

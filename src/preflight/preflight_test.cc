@@ -74,10 +74,7 @@ class PreflightTest : public ::testing::Test {
                        return absl::NotFoundError("not there");
                      },
                      .has_overlayfs = [this] { return overlayfs_; },
-                     .unit =
-                         [this](const std::string& name) {
-                           return name == "kubelet.service" ? kubelet_unit_ : unit_;
-                         }};
+                     .unit = [this](const std::string& name) { return Unit(name); }};
     input.state_directory = "/var/lib/plimsoll";
     input.run_directory = "/run/plimsoll";
     input.socket = "/run/plimsoll/plimsoll.sock";
@@ -90,6 +87,14 @@ class PreflightTest : public ::testing::Test {
     input.package = package_;
     input.oci_runtime = oci_runtime_;
     return CheckNode(input);
+  }
+
+  absl::StatusOr<std::map<std::string, std::string>> Unit(const std::string& name) {
+    if (name == "plimsolld.service") return unit_;
+    if (name == "kubelet.service") return kubelet_unit_;
+    const auto found = time_units_.find(name);
+    if (found != time_units_.end()) return found->second;
+    return std::map<std::string, std::string>{{"LoadState", "not-found"}};
   }
 
   static constexpr char kTcpHead[] =
@@ -113,6 +118,7 @@ class PreflightTest : public ::testing::Test {
   std::vector<std::string> controllers_ = {"cpu", "cpuset", "memory", "pids"};
   absl::Status package_;
   absl::Status oci_runtime_;
+  std::map<std::string, std::map<std::string, std::string>> time_units_;  // others: not installed
   absl::StatusOr<std::map<std::string, std::string>> kubelet_unit_ =
       std::map<std::string, std::string>{{"LoadState", "loaded"}, {"UnitFileState", "enabled"}};
   absl::StatusOr<std::map<std::string, std::string>> unit_ = std::map<std::string, std::string>{
@@ -274,6 +280,23 @@ TEST_F(PreflightTest, ClockInitAndPackage) {
                                    ErrorOf("Package", "there is no program crun"),
                                    WarningOf("Init", "process 1 is tini"),
                                    WarningOf("Clock", "isn't synchronised")));
+}
+
+TEST_F(PreflightTest, TheClocksRemedyGoesByItsService) {
+  clock_ = false;
+  const auto remedy = [this] {
+    const std::vector<Problem> problems = Check();
+    return problems.size() == 1 ? problems[0].remedy : "not one problem";
+  };
+  EXPECT_EQ(remedy(), "apt-get install systemd-timesyncd (or chrony)");
+  time_units_["chrony.service"] = {{"LoadState", "loaded"}, {"ActiveState", "inactive"}};
+  EXPECT_EQ(remedy(), "systemctl enable --now chrony");
+  time_units_["systemd-timesyncd.service"] = {{"LoadState", "masked"}, {"ActiveState", "inactive"}};
+  EXPECT_EQ(remedy(), "systemctl enable --now chrony");
+  time_units_["chrony.service"]["ActiveState"] = "active";
+  EXPECT_THAT(remedy(), HasSubstr("chrony runs: wait, or see why"));
+  Write("proc/1/comm", "tini\n");
+  EXPECT_THAT(Check(), Contains(Field(&Problem::remedy, HasSubstr("install systemd-timesyncd"))));
 }
 
 TEST_F(PreflightTest, AUnitOfAnotherVersionIsNamed) {

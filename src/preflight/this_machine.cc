@@ -69,11 +69,11 @@ absl::StatusOr<DiskRoom> RoomOf(const std::string& directory) {
 absl::StatusOr<std::map<std::string, std::string>> UnitProperties(const std::string& unit) {
   PLIMSOLL_ASSIGN_OR_RETURN(
       const std::string text,
-      RunChecked(
-          {.argv = {"/bin/systemctl", "show", "--property",
-                    "LoadState,UnitFileState,NeedDaemonReload,KillMode,Delegate,RuntimeDirectory",
-                    unit}},
-          {.timeout = kPatience}));
+      RunChecked({.argv = {"/bin/systemctl", "show", "--property",
+                           "LoadState,ActiveState,UnitFileState,NeedDaemonReload,KillMode,Delegate,"
+                           "RuntimeDirectory",
+                           unit}},
+                 {.timeout = kPatience}));
   std::map<std::string, std::string> properties;
   for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
     properties.insert(
