@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/wait_until_for_test.h"
 #include "runtime/engine_fixture_for_test.h"
-#include "runtime/swap_default.h"
 
 namespace plimsoll::runtime {
 
@@ -59,12 +58,14 @@ class EngineHandlersTest : public EngineTest {
     update.kubernetes_resources = KubernetesResources{.limits = {{"cpu", cpu}, {"memory", memory}}};
     return update;
   }
-  // Its resources are those asked for, with their defaults, unchanged since.
+  // Its resources are those asked for, a limit of memory among them, unchanged since. It may swap
+  // nothing, as nobody said that it may.
   void ExpectAsked(const std::string& id, ContainerSpec asked) {
     const ContainerSpec spec = engine_->GetContainer(id)->spec;
     EXPECT_EQ(spec.said.resources, spec.said.made);
     asked.said = spec.said;
-    LimitSwapByDefault({}, cgroups_.layout(), &asked.resources);
+    ASSERT_TRUE(asked.resources.memory_limit_bytes.has_value());
+    asked.resources.memory_swap_limit_bytes = asked.resources.memory_limit_bytes;
     EXPECT_EQ(spec, asked);
   }
   std::string Annotation(const std::string& name) { return runtime_.last_annotations[name]; }
