@@ -168,14 +168,14 @@ absl::Status Serve(const Flags& flags, Settings settings, Log& log) {
                     &log));
   log.Write(LogLevel::kInfo, "serving",
             {{"version", PLIMSOLL_VERSION}, {"socket", socket}, {"pid", absl::StrCat(getpid())}});
-  Warn(log, NotifyServiceManager("READY=1"));
+  Warn(log, NotifyByMainProcess("READY=1"));
   Warn(log, NotifyReadyFd(flags.ready_fd));
   if (clients.has_value()) wakeups.WatchClients(*clients, &log);
 
   Wakeups::Kind kind = wakeups.Wait();
   for (; kind == Wakeups::Kind::kReload; kind = wakeups.Wait()) Reload(flags, *daemon, log);
 
-  Warn(log, NotifyServiceManager("STOPPING=1"));
+  Warn(log, NotifyByMainProcess("STOPPING=1"));
   if (!daemon->Stop(kGrace)) {
     log.Write(LogLevel::kWarning, "stopped with calls still under way; they are cut off",
               {{"grace", absl::FormatDuration(kGrace)}});

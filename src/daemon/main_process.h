@@ -8,7 +8,9 @@
 
 #include <optional>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace plimsoll::daemon {
 
@@ -17,6 +19,10 @@ namespace plimsoll::daemon {
 // one ended it), or 0 after EndMainProcess. If the parent is killed, so is the child. Call it with
 // these three signals blocked, before the first thread.
 absl::StatusOr<std::optional<int>> BecomeMainProcess();
+
+// NotifyServiceManager by the parent, from whom alone a unit with systemd's default
+// (NotifyAccess=main) takes messages; by this process if it has no such parent.
+absl::Status NotifyByMainProcess(absl::string_view state);
 
 // Called in the child, by the thread of BecomeMainProcess: ends the parent, and the child goes on
 // alone.

@@ -2,15 +2,20 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/dir_for_test.h"
 #include "base/unique_fd.h"
 #include "gtest/gtest.h"
 
@@ -99,6 +104,45 @@ TEST_F(MainProcessTest, PassesSignalsOn) {
   kill(main_, SIGTERM);
   EXPECT_EQ(Report(), absl::StrCat("signal ", SIGTERM));
   EXPECT_EQ(Report(), "exit 0");
+}
+
+// systemd takes messages from a unit's main process alone, unless NotifyAccess= says otherwise.
+TEST_F(MainProcessTest, NotifiesTheServiceManager) {
+  const TestDir dir;
+  const std::string path = dir.root().PathOf("notify");
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  const UniqueFd manager(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(bind(manager.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  const int on = 1;
+  ASSERT_EQ(setsockopt(manager.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)), 0);
+  setenv("NOTIFY_SOCKET", path.c_str(), 1);
+  Start([](int report) {
+    dprintf(report, "%d.", NotifyByMainProcess("READY=1").ok());
+    dprintf(report, "%d.", NotifyByMainProcess("STOPPING=1").ok());
+    _exit(3);
+  });
+  unsetenv("NOTIFY_SOCKET");
+  EXPECT_EQ(Report(), "1");
+  EXPECT_EQ(Report(), "1");
+  EXPECT_EQ(Report(), "exit 3");
+  for (const char* state : {"READY=1", "STOPPING=1"}) {
+    char text[100] = "";
+    iovec part = {text, sizeof(text) - 1};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred))];
+    msghdr message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    ASSERT_GT(recvmsg(manager.get(), &message, MSG_DONTWAIT), 0);
+    EXPECT_STREQ(text, state);
+    ucred sender = {};
+    ASSERT_NE(CMSG_FIRSTHDR(&message), nullptr);
+    std::memcpy(&sender, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(sender));
+    EXPECT_EQ(sender.pid, main_);
+  }
 }
 
 TEST_F(MainProcessTest, EndsBeforeADaemonThatGoesOn) {
