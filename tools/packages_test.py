@@ -120,12 +120,13 @@ class PackagesTest(unittest.TestCase):
         self.assertRegex(text("src/agent/pods/pod_store.cc"),
                          re.compile(r"^constexpr int64_t kSchemaVersion = \d+;", re.M))
 
-    def test_no_unit_starts_or_is_enabled_by_an_installation(self):
+    def test_debhelper_leaves_units_alone(self):
         calls = [line for line in text("debian/rules").splitlines()
                  if line.startswith("\tdh_installsystemd")]
         self.assertEqual(len(calls), 3)
         for call in calls:
-            self.assertIn("--no-enable --no-start", call)
+            # Without the last one debhelper's preinst stops a unit that runs, for good.
+            self.assertIn("--no-enable --no-start --no-stop-on-upgrade", call)
 
     def build_text(self, build_type, commit):
         """What --version prints after the name, in a build of a directory with this file `commit`."""
