@@ -194,6 +194,41 @@ class PackagesTest(unittest.TestCase):
                         self.assertEqual(done.returncode, 0, done.stderr)
                         self.assertEqual([unit for unit in own if (top / unit).exists()], running)
 
+    def test_a_purge_finds_programs_by_their_path(self):
+        script = text("debian/plimsoll.postrm")
+        running = re.search(r"^running\(\) \{.*?^\}\n", script, re.M | re.S).group(0)
+        with tempfile.TemporaryDirectory() as directory:
+            sleep = pathlib.Path(directory) / "a sleep"
+            shutil.copy(shutil.which("sleep"), sleep)
+            for removed in (False, True):
+                with subprocess.Popen([sleep, "100"]) as process:
+                    try:
+                        if removed:
+                            sleep.unlink()
+                        found = subprocess.run(
+                            ["sh", "-c", f'set -e\nroot=$(stat -Lc %d:%i /.)\n{running}running "$1"', "sh", sleep],
+                            capture_output=True, text=True, check=True).stdout
+                        self.assertEqual(found, f"{process.pid}\n")
+                    finally:
+                        process.kill()
+
+    def test_a_purge_stops_slices_where_systemd_runs(self):
+        script = text("debian/plimsoll.postrm")
+        stop = re.search(r"^stop_slices\(\) \{.*?^\}\n", script, re.M | re.S).group(0)
+        self.assertRegex(script, r"remove_all\(\) \{\n  stop_slices\n")
+        with tempfile.TemporaryDirectory() as directory:
+            systemctl = pathlib.Path(directory) / "systemctl"
+            # Where there are none it fails.
+            systemctl.write_text(f"#!/bin/sh\necho \"$@\" >>{directory}/called\nexit 5\n")
+            systemctl.chmod(0o755)
+            run = ["sh", "-c", "set -e\n" + stop.replace("/run/", f"{directory}/run/") + "stop_slices"]
+            environment = {"PATH": f"{directory}:/usr/bin:/bin"}
+            self.assertEqual(subprocess.run(run, env=environment, check=False).returncode, 0)
+            self.assertFalse((pathlib.Path(directory) / "called").exists())
+            (pathlib.Path(directory) / "run/systemd/system").mkdir(parents=True)
+            self.assertEqual(subprocess.run(run, env=environment, check=False).returncode, 0)
+            self.assertEqual((pathlib.Path(directory) / "called").read_text(), "stop plimsoll.slice\n")
+
     def test_preinst_refuses_a_newer_database_alone(self):
         for package, key in (("plimsoll", "state_dir"), ("plimsoll-agent", "stateDirectory")):
             for configuration in ("", f"{key}: OTHER\n", f'{key}: "OTHER" # a comment\n',
