@@ -9,12 +9,16 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/subprocess.h"
 #include "classes_fixture.h"
 #include "harness/fake_kubelet.h"
 #include "harness/kernel.h"
@@ -453,6 +457,79 @@ TEST_F(ClusterSocketGroupTest, AGroupMayUseIt) {
   // The CRI's stays root's.
   ASSERT_EQ(stat((node_.run_directory() + "/plimsoll.sock").c_str(), &info), 0);
   EXPECT_EQ(info.st_gid, 0u);
+}
+
+// The daemon has a file of groups of its own, which the test changes.
+class ClusterSocketNewGroupTest : public NodeTest {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "mount namespaces need root";
+    const auto unshare = FindProgram("unshare");
+    if (!unshare.ok()) GTEST_SKIP() << unshare.status();
+    WriteGroups("root:x:0:\n");
+    node_.StartBy({*unshare, "--mount", "--propagation", "slave", "/bin/sh", "-c",
+                   "mount --bind \"$0\" /etc/group && exec \"$@\"", groups()});
+    NodeTest::SetUp();
+  }
+  // In place: the daemon has a bind of this very file.
+  void WriteGroups(const std::string& text) const { std::ofstream(groups()) << text; }
+  // Reloads the configuration, and waits until the reload before this one is done.
+  void Reload() {
+    ASSERT_EQ(kill(node_.daemon_pid(), SIGHUP), 0);
+    ++reloads_;
+    EXPECT_TRUE(Eventually([&] {
+      const std::vector<std::string> parts = absl::StrSplit(node_.Log(), "configuration reloaded");
+      return parts.size() > reloads_;
+    }));
+  }
+  struct stat Info(const std::string& name) const {
+    struct stat info = {};
+    stat(absl::StrCat(node_.run_directory(), "/", name).c_str(), &info);
+    return info;
+  }
+  bool Belongs(gid_t group) const {
+    return Info("cluster").st_gid == group && Info("cluster/cluster.sock").st_gid == group;
+  }
+  std::string groups() const { return node_.directory() + "/group"; }
+
+ private:
+  size_t reloads_ = 0;
+};
+
+TEST_F(ClusterSocketNewGroupTest, AReloadFollowsPlimsollKubesGroup) {
+  constexpr gid_t kGroup = 54321;
+  const std::string path = node_.run_directory() + "/cluster/cluster.sock";
+  EXPECT_TRUE(Belongs(0));
+  {
+    Watcher watcher(path);
+    ASSERT_TRUE(watcher.Read());
+    // A package makes it.
+    WriteGroups(absl::StrCat("root:x:0:\nplimsoll-kube:x:", kGroup, ":\n"));
+    Reload();
+    ASSERT_TRUE(Eventually([&] { return Belongs(kGroup); }));
+    EXPECT_FALSE(watcher.Await([](const auto&) { return false; })) << "it came by the old socket";
+  }
+  EXPECT_EQ(Info("cluster").st_mode & 07777, 0750u);
+  EXPECT_EQ(Info("cluster/cluster.sock").st_mode & 0777, 0660u);
+  {
+    Watcher watcher(path);
+    ASSERT_TRUE(watcher.Read());
+    // The same group: nobody is cut off.
+    const ino_t socket = Info("cluster/cluster.sock").st_ino;
+    Reload();
+    Reload();
+    EXPECT_EQ(Info("cluster/cluster.sock").st_ino, socket);
+    wire::DaemonStatusResponse status;
+    grpc::ClientContext context;
+    ASSERT_TRUE(node_.node().DaemonStatus(&context, {}, &status).ok());
+    EXPECT_EQ(status.cluster_watchers(), 1u);
+  }
+  // Removed with the package.
+  WriteGroups("root:x:0:\n");
+  Reload();
+  EXPECT_TRUE(Eventually([&] { return Belongs(0); }));
+  Watcher watcher(path);
+  EXPECT_TRUE(watcher.Read());
 }
 
 class NoClusterSocketTest : public NodeTest {
