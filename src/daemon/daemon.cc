@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,19 +43,20 @@
 namespace plimsoll::daemon {
 namespace {
 
-// Starting pods keeps the processor busy: more at once than its cores, with some to spare for file
-// waits, only makes each slower.
 // Adds what helps where a directory on a full or read-only file system can't be opened.
 absl::Status WithRemedy(const absl::Status& opened, absl::string_view what,
                         const std::string& directory) {
   absl::string_view remedy;
-  if (absl::IsResourceExhausted(opened)) remedy = "make room on the file system of";
-  if (ErrnoOf(opened) == EROFS) remedy = "mount read-write the file system of";
+  const int error = ErrnoOf(opened);
+  if (error == ENOSPC || error == EDQUOT) remedy = "make room on the file system of";
+  if (error == EROFS) remedy = "mount read-write the file system of";
   if (remedy.empty()) return opened;
   return AlsoSay(opened,
                  absl::StrCat(remedy, " the ", what, " ", directory, ". Pods that run go on"));
 }
 
+// Starting pods keeps the processor busy: more at once than its cores, with some to spare for file
+// waits, only makes each slower.
 cri::LaneOptions LanesFor(const FsRoot& host, int workers) {
   cri::LaneOptions lanes{.host = host};
   lanes.waiting_threads = workers;

@@ -20,8 +20,8 @@ namespace plimsoll::daemon {
 // these three signals blocked, before the first thread.
 absl::StatusOr<std::optional<int>> BecomeMainProcess();
 
-// NotifyServiceManager by the parent, from whom alone a unit with systemd's default
-// (NotifyAccess=main) takes messages; by this process if it has no such parent.
+// NotifyServiceManager by the parent: with systemd's default (NotifyAccess=main) a unit accepts
+// messages from no other process. By this process if it has no such parent.
 absl::Status NotifyByMainProcess(absl::string_view state);
 
 // Called in the child, by the thread of BecomeMainProcess: ends the parent, and the child goes on

@@ -49,7 +49,7 @@ std::vector<std::string> SwapAreas(const FsRoot& host) {
   return areas;
 }
 
-// By the state of the machine's time service.
+// Remedy for the state of the machine's time service.
 std::string ClockRemedy(const Input& input) {
   std::string installed;
   if (Content(input.host, "proc/1/comm") == "systemd") {

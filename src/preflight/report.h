@@ -47,7 +47,7 @@ std::string Content(const FsRoot& host, const std::string& path);
 // --- Remedies in the words of the machine's distribution (os-release(5)). packages.cc:
 // "dnf install iproute" for the program ip.
 std::string HowToInstall(const FsRoot& host, absl::string_view program);
-// For a half-installed Plimsoll.
+// The same for a half-installed Plimsoll.
 std::string HowToInstallAgain(const FsRoot& host);
 
 // --- Checks, one each. kernel.cc:

@@ -58,8 +58,8 @@ class EngineHandlersTest : public EngineTest {
     update.kubernetes_resources = KubernetesResources{.limits = {{"cpu", cpu}, {"memory", memory}}};
     return update;
   }
-  // Its resources are those asked for, a limit of memory among them, unchanged since. It may swap
-  // nothing, as nobody said that it may.
+  // The container has the requested resources, a limit of memory among them, unchanged since.
+  // Without a request for swap, none is allowed.
   void ExpectAsked(const std::string& id, ContainerSpec asked) {
     const ContainerSpec spec = engine_->GetContainer(id)->spec;
     EXPECT_EQ(spec.said.resources, spec.said.made);

@@ -146,7 +146,7 @@ class CgroupManager {
   // runs and none is born. False: somebody else has frozen it already, so it is not ours to thaw.
   // DEADLINE_EXCEEDED when freezing takes longer (a task in an uninterruptible sleep, v1); the
   // group then runs again. ABORTED when thawing failed too and the group stays frozen: try again.
-  // FAILED_PRECONDITION without the v1 freezer. v1 runs for moments until it is frozen.
+  // FAILED_PRECONDITION without the v1 freezer. On v1 it may run for moments before that.
   virtual absl::StatusOr<bool> Freeze(absl::string_view path, absl::Time deadline) = 0;
   virtual absl::Status Thaw(absl::string_view path) = 0;
 

@@ -1,5 +1,6 @@
 #include "linux/cgroup/freeze.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "absl/strings/str_cat.h"
@@ -12,8 +13,10 @@ namespace plimsoll::linux {
 namespace {
 
 constexpr absl::Duration kFreezePause = absl::Microseconds(100);
-// After so long FreezeV1 thaws the group for a moment.
-constexpr absl::Duration kFreezeAttempt = absl::Milliseconds(5);
+// Time after which FreezeV1 thaws the group for a moment. It is doubled each time: many tasks on a
+// busy machine take longer.
+constexpr absl::Duration kFirstFreezeAttempt = absl::Milliseconds(5);
+constexpr absl::Duration kLongestThaw = absl::Milliseconds(2);
 
 // Waits for `is_frozen`; calls `thaw` when it doesn't become true in time.
 absl::StatusOr<bool> Await(const std::string& group, absl::Time deadline,
@@ -45,21 +48,24 @@ absl::StatusOr<bool> FreezeV1(CgroupTree& freezer, const std::string& group, abs
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string before, freezer.Read(group, "freezer.state"));
   if (before != "THAWED") return false;
   PLIMSOLL_RETURN_IF_ERROR(freezer.Write(group, "freezer.state", "FROZEN"));
-  absl::Time attempt = MonotonicNow();
+  absl::Duration patience = kFirstFreezeAttempt;
+  absl::Duration thaw = kFreezePause;
+  absl::Time attempt_end = MonotonicNow() + patience;
   return Await(
       group, deadline,
       [&]() -> absl::StatusOr<bool> {
         // Only a read makes the kernel check again whether all have stopped.
         PLIMSOLL_ASSIGN_OR_RETURN(const std::string state, freezer.Read(group, "freezer.state"));
-        if (state == "FROZEN" || MonotonicNow() < attempt + kFreezeAttempt) {
-          return state == "FROZEN";
-        }
+        if (state == "FROZEN") return true;
+        if (MonotonicNow() < attempt_end) return false;
         // A thread in execve waits for the others of its process, which SIGKILL doesn't end while
         // they are frozen (Linux 6.18).
         PLIMSOLL_RETURN_IF_ERROR(freezer.Write(group, "freezer.state", "THAWED"));
-        absl::SleepFor(kFreezePause);
+        absl::SleepFor(thaw);
         PLIMSOLL_RETURN_IF_ERROR(freezer.Write(group, "freezer.state", "FROZEN"));
-        attempt = MonotonicNow();
+        thaw = std::min(2 * thaw, kLongestThaw);
+        patience *= 2;
+        attempt_end = MonotonicNow() + patience;
         return false;
       },
       [&] { return freezer.Write(group, "freezer.state", "THAWED"); });

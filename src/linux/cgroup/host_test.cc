@@ -463,18 +463,25 @@ TEST_F(CgroupHostTest, AGroupWhoseProcessesReplaceTheirProgramsIsFrozen) {
   if (cgroups_->layout() != CgroupLayout::kV2 && !Has("freezer")) {
     GTEST_SKIP() << "no freezer controller";
   }
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "tsan starts no threads in a child of a process with threads";
+#endif
   for (int round = 0; round < 20; ++round) {
     int go[2];
     ASSERT_EQ(pipe2(go, O_CLOEXEC), 0);
     std::vector<pid_t> pids;
     for (int i = 0; i < 8; ++i) {
       pids.push_back(fork());
+      ASSERT_GE(pids.back(), 0);
       if (pids.back() == 0) ExecuteWithThreads(go[0]);
       EXPECT_TRUE(cgroups_->AddProcess(group_, pids.back()).ok());
     }
     for (const pid_t pid : pids) {
       const std::string threads = absl::StrCat("proc/", pid, "/task");
-      EXPECT_TRUE(WaitFor([&] { return root_.List(threads)->size() == kThreads + 1; }));
+      ASSERT_TRUE(WaitFor([&] {
+        const auto all = root_.List(threads);
+        return all.ok() && all->size() == kThreads + 1;
+      }));
     }
     EXPECT_EQ(write(go[1], "12345678", pids.size()), static_cast<ssize_t>(pids.size()));
     const auto frozen = cgroups_->Freeze(group_, absl::Now() + absl::Seconds(20));
@@ -482,7 +489,7 @@ TEST_F(CgroupHostTest, AGroupWhoseProcessesReplaceTheirProgramsIsFrozen) {
     EXPECT_TRUE(cgroups_->Thaw(group_).ok());
     for (const pid_t pid : pids) {
       EXPECT_EQ(kill(pid, SIGKILL), 0);
-      EXPECT_EQ(waitpid(pid, nullptr, 0), pid);
+      waitpid(pid, nullptr, 0);  // or ChildReaper's thread does
     }
     close(go[0]);
     close(go[1]);

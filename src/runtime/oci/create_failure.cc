@@ -198,7 +198,8 @@ absl::Status OfGroupFile(absl::string_view name, const ContainerSpec& spec,
 // OK: the message is about something else.
 absl::Status OfOpenat2(absl::string_view name, absl::string_view message) {
   const absl::string_view line = LastLine(message);
-  if (!absl::StrContains(line, "cannot resolve `") || !absl::StrContains(line, "` under rootfs")) {
+  if (!absl::StrContains(line, "cannot resolve `") ||
+      !absl::EndsWith(line, "` under rootfs: No such file or directory")) {
     return {};
   }
   return absl::FailedPreconditionError(absl::StrCat(

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -226,7 +227,9 @@ TEST_F(OciRecoveryTest, ACommandWithACarrierThatLivesIsNoStray) {
     return absl::c_count_if(*table, [&](const linux::ProcessEntry& each) {
       const auto words = linux::ReadWords(machine_->host(), each.id.pid, "environ");
       return words.ok() && absl::c_linear_search(*words, ExecMark(state)) &&
-             linux::ReadWords(machine_->host(), each.id.pid, "cmdline")->front() == "sleep";
+             absl::StartsWith(
+                 machine_->host().Read(absl::StrCat("proc/", each.id.pid, "/cmdline")).value_or(""),
+                 "sleep");
     });
   };
   ASSERT_TRUE(WaitUntil([&] { return marked() == 2; }));
@@ -242,7 +245,9 @@ TEST_F(OciRecoveryTest, ACommandWithACarrierThatLivesIsNoStray) {
   EXPECT_TRUE(WaitUntil([&] { return marked() == 1; }));
   EXPECT_THAT(find(), IsEmpty());
   pid_t carrier = 0;
-  ASSERT_TRUE(absl::SimpleAtoi(*machine_->dir().root().Read("carrier"), &carrier));
+  ASSERT_TRUE(WaitUntil([&] {
+    return absl::SimpleAtoi(machine_->dir().root().Read("carrier").value_or(""), &carrier);
+  }));
   ASSERT_EQ(kill(carrier, SIGKILL), 0);
   ASSERT_TRUE(WaitUntil([&] { return !(strays = find()).empty(); }));
   ASSERT_THAT(strays, SizeIs(1));

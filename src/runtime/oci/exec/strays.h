@@ -1,5 +1,5 @@
-// Commands whose daemon is gone, or has stopped: a stopped daemon carries those with open streams
-// alone.
+// Commands whose daemon has ended or stopped. A stopped daemon carries only those with open
+// streams.
 //
 // Nobody waits for them or reads their output, so they are ended. A process of crun (or of
 // plimsoll-launch on its way to becoming crun) carries a mark in its environment, which tells it
