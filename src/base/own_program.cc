@@ -76,7 +76,7 @@ absl::StatusOr<std::string> FindOwnPrograms(const std::vector<std::string>& name
   return absl::NotFoundError(absl::StrCat(
       names.size() == 1 ? "the program " : "the programs ", absl::StrJoin(names, " and "),
       names.size() == 1 ? ", which is a part of Plimsoll, is missing; looked in "
-                        : ", which are parts of Plimsoll, are missing; looked in ",
+                        : ", which are parts of Plimsoll, aren't all in one directory; looked in ",
       absl::StrJoin(places, ", "), MissingIn(names, places)));
 }
 

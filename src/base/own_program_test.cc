@@ -43,7 +43,8 @@ TEST(OwnProgram, AllAreInOneDirectory) {
   const absl::Status missing = FindOwnPrograms({"one", "two"}, places).status();
   EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
   EXPECT_THAT(std::string(missing.message()),
-              AllOf(HasSubstr("one and two"), HasSubstr(places[0]), HasSubstr(places[1]),
+              AllOf(HasSubstr("one and two"), HasSubstr("aren't all in one directory"),
+                    HasSubstr(places[0]), HasSubstr(places[1]),
                     HasSubstr("(in " + places[0] + ": two is missing)")));
   ASSERT_TRUE(dir.root().ReplaceFile("bin/two", "", 0644).ok());
   EXPECT_THAT(std::string(FindOwnPrograms({"one", "two"}, places).status().message()),
