@@ -216,6 +216,8 @@ check_machine() {
   check_other_prefixes
   check_libraries
   check_schema plimsolld.yaml state_dir /var/lib/plimsoll plimsoll.db "$daemon_schema"
+  # No key names the directory of commands without a daemon.
+  check_schema none state_dir /var/lib/plimsoll/standalone plimsoll.db "$daemon_schema"
   check_schema agent.yaml stateDirectory /var/lib/plimsoll-agent agent.db "$agent_schema"
 }
 
