@@ -148,22 +148,23 @@ class PackagesTest(unittest.TestCase):
         self.assertEqual(self.build_text("Release", "$Format:%H$\n"), "1.2.3")
         self.assertRegex(text("cmake/commit"), r"^(\$Format:%H\$|[0-9a-f]{40})\n$")
 
-    def preinst(self, package, configuration, schema, known=3):
+    def preinst(self, package, configuration, schema, known=3, header=b"SQLite format 3\0", where=None):
         """Runs a package's preinst on made-up directories, whose database has this schema."""
         with tempfile.TemporaryDirectory() as directory:
             top = pathlib.Path(directory)
-            for name in ("etc", "lib", "other"):
+            for name in ("etc", "lib", "other", "standalone"):
                 (top / name).mkdir()
             name = {"plimsoll": "plimsolld.yaml", "plimsoll-agent": "agent.yaml"}[package]
             (top / "etc" / name).write_text(configuration.replace("OTHER", f"{top}/other"))
             database = {"plimsoll": "plimsoll.db", "plimsoll-agent": "agent.db"}[package]
-            where = "other" if "OTHER" in configuration else "lib"
+            where = where or ("other" if "OTHER" in configuration else "lib")
             if schema is not None:
                 (top / where / database).write_bytes(
-                    b"SQLite format 3\0".ljust(60, b"x") + schema.to_bytes(4, "big") + b"x" * 32)
+                    header.ljust(60, b"x") + schema.to_bytes(4, "big") + b"x" * 32)
             script = text(f"debian/{package}.preinst").replace("#SCHEMA#", str(known))
             script = script.replace("/etc/plimsoll", f"{top}/etc")
             script = script.replace(f"/var/lib/{package}}}", f"{top}/lib}}")
+            script = script.replace("/var/lib/plimsoll/standalone", f"{top}/standalone")
             return subprocess.run(["sh", "-c", script, "preinst", "upgrade", "0"], text=True,
                                   capture_output=True, check=False)
 
@@ -240,6 +241,19 @@ class PackagesTest(unittest.TestCase):
                     done = self.preinst(package, configuration, schema)
                     self.assertEqual(done.returncode, 1, configuration)
                     self.assertIn(f"schema {schema}, this version knows up to 3", done.stderr)
+
+    def test_preinst_looks_at_the_database_of_commands_without_a_daemon(self):
+        for configuration in ("", "state_dir: OTHER\n"):
+            self.assertEqual(self.preinst("plimsoll", configuration, 3, where="standalone").returncode, 0)
+            done = self.preinst("plimsoll", configuration, 4, where="standalone")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("standalone/plimsoll.db was written by a newer", done.stderr)
+
+    def test_preinst_takes_a_damaged_database_for_none(self):
+        for package in ("plimsoll", "plimsoll-agent"):
+            for header in (b"", b"\0\0SQLite format", b"\xffQLite format 3"):
+                done = self.preinst(package, "", 4, header=header)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), header)
 
     def test_the_tarballs_script_reads_schemas_as_preinst_does(self):
         def lines(name, key):

@@ -203,7 +203,7 @@ class TarballTest(unittest.TestCase):
                 for database, schema in known.items():
                     schema += 1 if database == newer else -1 if value == "{}" else 0
                     (state / database).write_bytes(
-                        b"x" * 60 + schema.to_bytes(4, "big") + b"x" * 32)
+                        b"SQLite format 3\0".ljust(60, b"x") + schema.to_bytes(4, "big") + b"x" * 32)
                 run = self.install_here(script)
                 if newer is None:
                     self.assertEqual((run.returncode, run.stderr), (0, ""), value)
