@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,6 +62,13 @@ absl::Status WithFullDiskHint(const absl::Status& status) {
       "--root DIRECTORY.");
 }
 
+// Whether the file system has no room, not even for the daemon's log.
+bool IsFull(const FsRoot& directory) {
+  struct statvfs room = {};
+  return fstatvfs(directory.fd(), &room) == 0 &&
+         (room.f_bavail == 0 || (room.f_files > 0 && room.f_favail == 0));
+}
+
 // Waits on the pipe. One byte: ready. End of file: the daemon gave up.
 absl::Status AwaitReady(int fd, Child& child, const FsRoot& run, absl::Time deadline) {
   const std::string log = run.PathOf("plimsolld.log");
@@ -85,8 +93,10 @@ absl::Status AwaitReady(int fd, Child& child, const FsRoot& run, absl::Time dead
   const absl::Status failed = absl::FailedPreconditionError(
       absl::StrCat("plimsolld did not start (", exit.ok() ? exit->ToString() : "still ending", ")",
                    words.empty() ? absl::StrCat("; see ", log) : ":\n", words));
-  return absl::StrContains(absl::AsciiStrToLower(words), "no space left") ? WithFullDiskHint(failed)
-                                                                          : failed;
+  const bool is_full = words.empty()
+                           ? IsFull(run)
+                           : absl::StrContains(absl::AsciiStrToLower(words), "no space left");
+  return is_full ? WithFullDiskHint(failed) : failed;
 }
 
 // UNAVAILABLE if a killed plimsolld that no command started has left its socket in the run

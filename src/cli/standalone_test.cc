@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <limits.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -36,6 +37,21 @@ TEST(Standalone, TheDaemonsOwnWordsAreShown) {
   EXPECT_THAT(std::string(joined.status().message()),
               AllOf(HasSubstr("plimsolld did not start (exit code 1)"),
                     HasSubstr("plimsolld: no crun found")));
+}
+
+TEST(Standalone, AFullDiskThatHasNoRoomForTheLogIsNamed) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to mount";
+  TestDir dir;
+  ASSERT_TRUE(dir.root().ReplaceFile("daemon", "#!/bin/sh\necho words >&2\nexit 1\n", 0755).ok());
+  ASSERT_TRUE(dir.root().MakeDirs("run", 0755).ok());
+  const std::string run = dir.path() + "/run";
+  ASSERT_EQ(mount("full", run.c_str(), "tmpfs", 0, "size=4096"), 0);
+  EXPECT_TRUE(dir.root().ReplaceFile("run/other", std::string(4096, 'x')).ok());
+  const auto joined = Standalone::Join(
+      {.dirs = StandaloneDirs::Below(dir.path()), .daemon = dir.path() + "/daemon"});
+  EXPECT_THAT(std::string(joined.status().message()), HasSubstr("plimsolld did not start"));
+  EXPECT_THAT(HintOf(joined.status()), HasSubstr("The disk is full"));
+  EXPECT_EQ(umount2(run.c_str(), MNT_DETACH), 0);
 }
 
 TEST(Standalone, WaitsForReadinessAndHoldsTheLock) {
