@@ -145,6 +145,72 @@ TEST_F(MainProcessTest, NotifiesTheServiceManager) {
   }
 }
 
+// A service manager that is busy, or has stopped, reads nothing.
+TEST_F(MainProcessTest, PassesSignalsOnWhileNobodyReadsItsNotices) {
+  const TestDir dir;
+  const std::string path = dir.root().PathOf("notify");
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  const auto* const name = reinterpret_cast<const sockaddr*>(&address);
+  const UniqueFd manager(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(bind(manager.get(), name, sizeof(address)), 0);
+  const UniqueFd other(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  while (sendto(other.get(), "x", 1, MSG_DONTWAIT, name, sizeof(address)) == 1) {
+  }
+  setenv("NOTIFY_SOCKET", path.c_str(), 1);
+  Start([](int report) {
+    NotifyByMainProcess("READY=1").IgnoreError();
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int number : {SIGHUP, SIGTERM}) sigaddset(&signals, number);
+    int number = 0;
+    do {
+      sigwait(&signals, &number);
+      dprintf(report, "signal %d.", number);
+    } while (number != SIGTERM);
+  });
+  unsetenv("NOTIFY_SOCKET");
+  kill(main_, SIGHUP);
+  EXPECT_EQ(Report(), absl::StrCat("signal ", SIGHUP));
+  // Nothing is lost.
+  char text[100] = "x";
+  const timeval patience = {.tv_sec = 20, .tv_usec = 0};
+  setsockopt(manager.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  ssize_t length = 1;
+  while (length > 0 && text[0] == 'x') length = recv(manager.get(), text, sizeof(text), 0);
+  EXPECT_EQ(std::string(text, static_cast<size_t>(length > 0 ? length : 0)), "READY=1");
+  kill(main_, SIGTERM);
+  EXPECT_EQ(Report(), absl::StrCat("signal ", SIGTERM));
+  EXPECT_EQ(Report(), "exit 0");
+}
+
+TEST_F(MainProcessTest, OutlivesTheReaderOfItsErrors) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  close(ends[0]);
+  const UniqueFd standard_error(fcntl(2, F_DUPFD_CLOEXEC, 3));
+  dup2(ends[1], 2);
+  close(ends[1]);
+  const auto before = signal(SIGPIPE, SIG_DFL);
+  setenv("NOTIFY_SOCKET", "/nonexistent/notify", 1);
+  Start([](int report) {
+    NotifyByMainProcess("READY=1").IgnoreError();  // the main process has an error to print
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    int number = 0;
+    sigwait(&signals, &number);
+    dprintf(report, "signal %d.", number);
+  });
+  unsetenv("NOTIFY_SOCKET");
+  signal(SIGPIPE, before);
+  dup2(standard_error.get(), 2);
+  kill(main_, SIGTERM);
+  EXPECT_EQ(Report(), absl::StrCat("signal ", SIGTERM));
+  EXPECT_EQ(Report(), "exit 0");
+}
+
 TEST_F(MainProcessTest, EndsBeforeADaemonThatGoesOn) {
   Start([](int report) {
     const pid_t parent = getppid();

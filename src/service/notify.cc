@@ -14,7 +14,7 @@
 
 namespace plimsoll {
 
-absl::Status NotifyServiceManager(absl::string_view state) {
+absl::Status NotifyServiceManager(absl::string_view state, bool may_wait) {
   const char* name = std::getenv("NOTIFY_SOCKET");
   if (name == nullptr || *name == '\0') return absl::OkStatus();
   const size_t length = std::strlen(name);
@@ -30,7 +30,8 @@ absl::Status NotifyServiceManager(absl::string_view state) {
   UniqueFd fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return ErrnoStatus(errno, "make a datagram socket");
   const socklen_t size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
-  const ssize_t sent = sendto(fd.get(), state.data(), state.size(), MSG_NOSIGNAL,
+  const int flags = MSG_NOSIGNAL | (may_wait ? 0 : MSG_DONTWAIT);
+  const ssize_t sent = sendto(fd.get(), state.data(), state.size(), flags,
                               reinterpret_cast<const sockaddr*>(&address), size);
   if (sent < 0) return ErrnoStatus(errno, absl::StrCat("notify the service manager at ", name));
   return absl::OkStatus();
