@@ -27,8 +27,9 @@ absl::StatusOr<std::vector<ProcessEntry>> ListProcessTable(const FsRoot& root) {
 absl::StatusOr<std::vector<std::string>> ReadWords(const FsRoot& root, pid_t pid,
                                                    const char* file) {
   const absl::StatusOr<std::string> text = root.Read(absl::StrCat("proc/", pid, "/", file));
+  const bool is_too_large = absl::IsResourceExhausted(text.status()) && ErrnoOf(text.status()) == 0;
   if (absl::IsNotFound(text.status()) || absl::IsPermissionDenied(text.status()) ||
-      ErrnoOf(text.status()) == ESRCH) {
+      ErrnoOf(text.status()) == ESRCH || is_too_large) {
     return std::vector<std::string>();
   }
   PLIMSOLL_RETURN_IF_ERROR(text.status());

@@ -24,8 +24,9 @@ std::vector<ProcessEntry> DescendantsOf(const std::vector<ProcessEntry>& table, 
 // aren't zombies. Each is tried; the first error is returned.
 absl::StatusOr<bool> KillDescendants(const FsRoot& root, pid_t ancestor);
 
-// The words of a process's "cmdline" or "environ" in /proc. Empty when it has ended, or when they
-// may not be read.
+// The words of a process's "cmdline" or "environ" in /proc. Empty when it has ended, when they may
+// not be read, or when they are larger than FsRoot::Read reads: a process makes them as large as it
+// likes (prctl's PR_SET_MM_MAP).
 absl::StatusOr<std::vector<std::string>> ReadWords(const FsRoot& root, pid_t pid, const char* file);
 
 }  // namespace plimsoll::linux

@@ -66,6 +66,15 @@ TEST(ProcessTree, FindsAChildOfThisProcess) {
   EXPECT_THAT(*ReadWords(host, child->pid(), "environ"), IsEmpty());
 }
 
+TEST(ProcessTree, HasNoWordsOfAProcessThatHasMadeThemTooLarge) {
+  TestDir dir;
+  ASSERT_TRUE(dir.root().MakeDirs("proc/7").ok());
+  ASSERT_TRUE(dir.root().ReplaceFile("proc/7/environ", std::string((16 << 20) + 1, 'x')).ok());
+  const auto words = ReadWords(dir.root(), 7, "environ");
+  ASSERT_TRUE(words.ok()) << words.status();
+  EXPECT_THAT(*words, IsEmpty());
+}
+
 TEST(ProcessTree, KillsAllBelowAndNotTheAncestor) {
   const FsRoot host = *FsRoot::Open("/");
   auto shell =

@@ -207,6 +207,27 @@ TEST(ExecGroupTest, AGroupThatIsGoneIsAFailedPrecondition) {
   EXPECT_THAT(std::string(made.status().message()), HasSubstr("has just been removed"));
 }
 
+// A container may set the variable, or have a Plimsoll with the same directories in it.
+TEST_F(OciRecoveryTest, AMarkInAnotherPidNamespaceIsNone) {
+  const FsRoot state = machine_->dir().root();
+  const FsRoot& host = machine_->host();
+  Command command;
+  command.argv = {"/bin/sh", "-c",
+                  "exec setsid -f unshare --pid --fork env \"$1\" sleep 303 >/dev/null 2>&1", "sh",
+                  ExecMark(state)};
+  ASSERT_TRUE(RunChecked(command).ok());
+  std::optional<linux::ProcessId> marked;
+  ASSERT_TRUE(WaitUntil([&] {
+    for (const linux::ProcessEntry& each : *linux::ListProcessTable(host)) {
+      const auto words = linux::ReadWords(host, each.id.pid, "environ");
+      if (words.ok() && absl::c_linear_search(*words, ExecMark(state))) marked = each.id;
+    }
+    return marked.has_value();
+  }));
+  EXPECT_THAT(*FindExecStrays(host, machine_->cgroups().layout(), state, {}), IsEmpty());
+  EXPECT_TRUE(linux::KillProcess(host, *marked).ok());
+}
+
 // A stopped daemon may still carry a command with an open stream. Its other commands are those that
 // it could not kill.
 TEST_F(OciRecoveryTest, ACommandWithACarrierThatLivesIsNoStray) {

@@ -37,6 +37,20 @@ std::string CarrierMark(pid_t carrier) {
   return absl::StrCat("PLIMSOLL_EXEC_BY=", carrier);
 }
 
+std::string PidNamespaceLink(pid_t pid) {
+  return absl::StrCat("proc/", pid, "/ns/pid");
+}
+
+// The environment of a process in this PID namespace; empty for another's. In a container the mark
+// may be that of a Plimsoll in there, and an environment may have any size.
+absl::StatusOr<std::vector<std::string>> EnvironmentIn(const FsRoot& host,
+                                                       const std::string& pid_namespace,
+                                                       pid_t pid) {
+  const absl::StatusOr<std::string> link = host.ReadLink(PidNamespaceLink(pid));
+  if (link.ok() && *link != pid_namespace) return std::vector<std::string>();
+  return linux::ReadWords(host, pid, "environ");
+}
+
 // The root is stopped first, so that it starts nothing while its children are being killed. crun
 // and plimsoll-exec are child subreapers, so they adopt their children's orphans.
 absl::Status EndTree(const FsRoot& host, const linux::ProcessId& root, absl::Time deadline) {
@@ -73,6 +87,8 @@ absl::StatusOr<std::vector<StrayExec>> FindExecStrays(
     const std::vector<ContainerGroup>& containers) {
   const std::string mark = ExecMark(crun_state);
   PLIMSOLL_ASSIGN_OR_RETURN(const auto table, linux::ListProcessTable(host));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string pid_namespace,
+                            host.ReadLink(PidNamespaceLink(getpid())));
   absl::flat_hash_set<pid_t> own;      // below this process
   absl::flat_hash_set<pid_t> carried;  // by another
   for (const linux::ProcessEntry& each : linux::DescendantsOf(table, getpid())) {
@@ -82,7 +98,7 @@ absl::StatusOr<std::vector<StrayExec>> FindExecStrays(
   for (const linux::ProcessEntry& entry : table) {
     constexpr pid_t kKernelThreads = 2;
     if (entry.zombie || entry.parent == kKernelThreads) continue;
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto words, linux::ReadWords(host, entry.id.pid, "environ"));
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto words, EnvironmentIn(host, pid_namespace, entry.id.pid));
     if (!absl::c_linear_search(words, mark)) continue;
     marked.push_back(entry.id);
     // If the carrier has ended, another process has adopted this one.
