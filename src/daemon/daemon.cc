@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/fs_root.h"
@@ -48,7 +49,9 @@ absl::Status WithRemedy(const absl::Status& opened, absl::string_view what,
                         const std::string& directory) {
   absl::string_view remedy;
   const int error = ErrnoOf(opened);
-  if (error == ENOSPC || error == EDQUOT) remedy = "make room on the file system of";
+  const bool is_full = error == ENOSPC || error == EDQUOT ||
+                       absl::StrContains(opened.message(), "no space left on device");  // SQLite
+  if (is_full) remedy = "make room on the file system of";
   if (error == EROFS) remedy = "mount read-write the file system of";
   if (remedy.empty()) return opened;
   return AlsoSay(opened,
@@ -227,16 +230,22 @@ class DaemonImpl final : public Daemon {
     const Config& config = options_.config;
     telemetry_ = std::make_unique<Telemetry>(
         options_.version, host_, [this] { return front_.Lanes(); }, log_);
-    PLIMSOLL_ASSIGN_OR_RETURN(engine_, NodeEngine::Open({.config = config,
-                                                         .standalone = options_.standalone,
-                                                         .host = host_,
-                                                         .state = *directories_.state,
-                                                         .run = directories_.run->root(),
-                                                         .sandboxes = sandboxes,
-                                                         .driver = driver_,
-                                                         .descriptor_limit = descriptors,
-                                                         .log = log_,
-                                                         .metrics = telemetry_->metrics()}));
+    absl::StatusOr<std::unique_ptr<NodeEngine>> engine =
+        NodeEngine::Open({.config = config,
+                          .standalone = options_.standalone,
+                          .host = host_,
+                          .state = *directories_.state,
+                          .run = directories_.run->root(),
+                          .sandboxes = sandboxes,
+                          .driver = driver_,
+                          .descriptor_limit = descriptors,
+                          .log = log_,
+                          .metrics = telemetry_->metrics()});
+    if (absl::StrContains(engine.status().message(), config.state_dir)) {
+      PLIMSOLL_RETURN_IF_ERROR(WithRemedy(engine.status(), "state directory", config.state_dir));
+    }
+    PLIMSOLL_RETURN_IF_ERROR(engine.status());
+    engine_ = *std::move(engine);
     PLIMSOLL_RETURN_IF_ERROR(nri_.Open({.config = config,
                                         .version = options_.version,
                                         .host = host_,

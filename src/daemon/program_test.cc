@@ -147,6 +147,20 @@ TEST_F(ProgramTest, AFullOrReadOnlyDirectoryIsNamedWithItsRemedy) {
   }
 }
 
+TEST_F(ProgramTest, AFullStateDirectoryIsNamedWhereTheDatabaseFindsItFull) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to mount";
+  const std::string directory = absl::StrCat(dir_.path(), "/state");
+  ASSERT_TRUE(dir_.root().MakeDirs("state", 0755).ok());
+  ASSERT_EQ(mount("full", directory.c_str(), "tmpfs", 0, "size=4096"), 0);
+  ASSERT_TRUE(dir_.root().ReplaceFile("state/fill", std::string(4096, 'x')).ok());
+  EXPECT_THAT(Run(Flags()).err,
+              AllOf(HasSubstr("no space left on device"),
+                    HasSubstr(absl::StrCat("make room on the file system of the state directory ",
+                                           directory))));
+  ASSERT_EQ(umount(directory.c_str()), 0);
+  EXPECT_THAT(Mounts(), IsEmpty());
+}
+
 TEST_F(ProgramTest, CheckConfigSaysWhetherItIsRight) {
   const RunResult right = Run(Flags({"--check-config"}));
   EXPECT_EQ(right.exit.code, 0);
