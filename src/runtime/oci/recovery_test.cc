@@ -233,15 +233,11 @@ TEST_F(OciRecoveryTest, AMarkInAnotherPidNamespaceIsNone) {
 TEST_F(OciRecoveryTest, ACommandWithACarrierThatLivesIsNoStray) {
   const FsRoot state = machine_->dir().root();
   const std::string pid_file = machine_->dir().path() + "/carrier";
+  const std::string script =
+      "exec setsid -f sh -c 'env \"$1\" PLIMSOLL_EXEC_BY=$$ sleep 300 & env \"$1\" sleep 301 & "
+      "echo $$ >\"$2\"; wait' sh \"$1\" \"$2\" >/dev/null 2>&1";
   Command command;
-  command.argv = {"/bin/sh",
-                  "-c",
-                  "exec setsid -f sh -c 'env \"$1\" PLIMSOLL_EXEC_BY=$$ sleep 300 & "
-                  "env \"$1\" sleep 301 & "
-                  "echo $$ >\"$2\"; wait' sh \"$1\" \"$2\" >/dev/null 2>&1",
-                  "sh",
-                  ExecMark(state),
-                  pid_file};
+  command.argv = {"/bin/sh", "-c", script, "sh", ExecMark(state), pid_file};
   ASSERT_TRUE(RunChecked(command).ok());
   const auto marked = [&] {
     const auto table = linux::ListProcessTable(machine_->host());
