@@ -151,7 +151,7 @@ TEST_F(ProgramTest, AFullStateDirectoryIsNamedWhereTheDatabaseFindsItFull) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root to mount";
   const std::string directory = absl::StrCat(dir_.path(), "/state");
   ASSERT_TRUE(dir_.root().MakeDirs("state", 0755).ok());
-  ASSERT_EQ(mount("full", directory.c_str(), "tmpfs", 0, "size=4096"), 0);
+  ASSERT_EQ(mount("full", directory.c_str(), "tmpfs", 0, "size=8192"), 0);
   ASSERT_TRUE(dir_.root().ReplaceFile("state/fill", std::string(4096, 'x')).ok());
   EXPECT_THAT(Run(Flags()).err,
               AllOf(HasSubstr("no space left on device"),

@@ -66,13 +66,13 @@ absl::StatusOr<DiskRoom> RoomOf(const std::string& directory) {
                   .free_inodes = disk.f_favail};
 }
 
+constexpr char kUnitProperties[] =
+    "LoadState,ActiveState,UnitFileState,NeedDaemonReload,KillMode,Delegate,RuntimeDirectory";
+
 absl::StatusOr<std::map<std::string, std::string>> UnitProperties(const std::string& unit) {
   PLIMSOLL_ASSIGN_OR_RETURN(
       const std::string text,
-      RunChecked({.argv = {"/bin/systemctl", "show", "--property",
-                           "LoadState,ActiveState,UnitFileState,NeedDaemonReload,KillMode,Delegate,"
-                           "RuntimeDirectory",
-                           unit}},
+      RunChecked({.argv = {"/bin/systemctl", "show", "--property", kUnitProperties, unit}},
                  {.timeout = kPatience}));
   std::map<std::string, std::string> properties;
   for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {

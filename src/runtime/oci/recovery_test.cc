@@ -218,7 +218,8 @@ TEST_F(OciRecoveryTest, AMarkInAnotherPidNamespaceIsNone) {
   ASSERT_TRUE(RunChecked(command).ok());
   std::optional<linux::ProcessId> marked;
   ASSERT_TRUE(WaitUntil([&] {
-    for (const linux::ProcessEntry& each : *linux::ListProcessTable(host)) {
+    const auto table = linux::ListProcessTable(host);
+    for (const linux::ProcessEntry& each : *table) {
       const auto words = linux::ReadWords(host, each.id.pid, "environ");
       if (words.ok() && absl::c_linear_search(*words, ExecMark(state))) marked = each.id;
     }
