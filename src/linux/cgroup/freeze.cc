@@ -1,6 +1,5 @@
 #include "linux/cgroup/freeze.h"
 
-#include <algorithm>
 #include <functional>
 
 #include "absl/strings/str_cat.h"
@@ -16,7 +15,8 @@ constexpr absl::Duration kFreezePause = absl::Microseconds(100);
 // Time after which FreezeV1 thaws the group for a moment. It is doubled each time: many tasks on a
 // busy machine take longer.
 constexpr absl::Duration kFirstFreezeAttempt = absl::Milliseconds(5);
-constexpr absl::Duration kLongestThaw = absl::Milliseconds(2);
+// Part of that time for which the group then runs: killed threads need a processor to end.
+constexpr int kThawPart = 5;
 
 // Waits for `is_frozen`; calls `thaw` when it doesn't become true in time.
 absl::StatusOr<bool> Await(const std::string& group, absl::Time deadline,
@@ -49,7 +49,6 @@ absl::StatusOr<bool> FreezeV1(CgroupTree& freezer, const std::string& group, abs
   if (before != "THAWED") return false;
   PLIMSOLL_RETURN_IF_ERROR(freezer.Write(group, "freezer.state", "FROZEN"));
   absl::Duration patience = kFirstFreezeAttempt;
-  absl::Duration thaw = kFreezePause;
   absl::Time attempt_end = MonotonicNow() + patience;
   return Await(
       group, deadline,
@@ -61,9 +60,8 @@ absl::StatusOr<bool> FreezeV1(CgroupTree& freezer, const std::string& group, abs
         // A thread in execve waits for the others of its process, which SIGKILL doesn't end while
         // they are frozen (Linux 6.18).
         PLIMSOLL_RETURN_IF_ERROR(freezer.Write(group, "freezer.state", "THAWED"));
-        absl::SleepFor(thaw);
+        absl::SleepFor(patience / kThawPart);
         PLIMSOLL_RETURN_IF_ERROR(freezer.Write(group, "freezer.state", "FROZEN"));
-        thaw = std::min(2 * thaw, kLongestThaw);
         patience *= 2;
         attempt_end = MonotonicNow() + patience;
         return false;
