@@ -203,7 +203,7 @@ check_libraries() {
 check_schema() {
   state=$(sed -n "s/^$2:[[:space:]]*[\"']\{0,1\}\([^\"'#[:space:]]*\).*/\1/p" "/etc/plimsoll/$1" 2>/dev/null || true)
   database=${state:-$3}/$4
-  # A damaged one is the daemon's to tell.
+  # The daemon reports a damaged one.
   [ "$(head -c 15 "$database" 2>/dev/null)" = 'SQLite format 3' ] || return 0
   # SQLite's user_version, big-endian, at byte 60: https://www.sqlite.org/fileformat.html section 1.3.
   schema=$(od -An -tu1 -j60 -N4 "$database" 2>/dev/null | while read -r a b c d; do echo $(((a << 24) + (b << 16) + (c << 8) + d)); done)

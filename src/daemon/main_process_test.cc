@@ -22,6 +22,25 @@
 namespace plimsoll::daemon {
 namespace {
 
+sockaddr_un UnixAddress(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  return address;
+}
+
+// Reports each signal until SIGTERM. They are blocked.
+void ReportSignals(int report) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGTERM, SIGHUP}) sigaddset(&signals, number);
+  int number = 0;
+  do {
+    sigwait(&signals, &number);
+    dprintf(report, "signal %d.", number);
+  } while (number != SIGTERM);
+}
+
 // A main process and its daemon, which report by one pipe. Exit codes go there too: the test's
 // process may have a thread that reaps its children.
 class MainProcessTest : public ::testing::Test {
@@ -89,16 +108,7 @@ TEST_F(MainProcessTest, MissesNoEndWhereChildrensEndsWereIgnored) {
 }
 
 TEST_F(MainProcessTest, PassesSignalsOn) {
-  Start([](int report) {
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (const int number : {SIGTERM, SIGHUP}) sigaddset(&signals, number);
-    int number = 0;
-    do {
-      sigwait(&signals, &number);
-      dprintf(report, "signal %d.", number);
-    } while (number != SIGTERM);
-  });
+  Start([](int report) { ReportSignals(report); });
   kill(main_, SIGHUP);
   EXPECT_EQ(Report(), absl::StrCat("signal ", SIGHUP));
   kill(main_, SIGTERM);
@@ -110,11 +120,9 @@ TEST_F(MainProcessTest, PassesSignalsOn) {
 TEST_F(MainProcessTest, NotifiesTheServiceManager) {
   const TestDir dir;
   const std::string path = dir.root().PathOf("notify");
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  const sockaddr_un address = UnixAddress(path);
   const UniqueFd manager(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  ASSERT_EQ(bind(manager.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(bind(manager.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
   const int on = 1;
   ASSERT_EQ(setsockopt(manager.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)), 0);
   setenv("NOTIFY_SOCKET", path.c_str(), 1);
@@ -149,9 +157,7 @@ TEST_F(MainProcessTest, NotifiesTheServiceManager) {
 TEST_F(MainProcessTest, PassesSignalsOnWhileNobodyReadsItsNotices) {
   const TestDir dir;
   const std::string path = dir.root().PathOf("notify");
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  const sockaddr_un address = UnixAddress(path);
   const auto* const name = reinterpret_cast<const sockaddr*>(&address);
   const UniqueFd manager(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ASSERT_EQ(bind(manager.get(), name, sizeof(address)), 0);
@@ -161,14 +167,7 @@ TEST_F(MainProcessTest, PassesSignalsOnWhileNobodyReadsItsNotices) {
   setenv("NOTIFY_SOCKET", path.c_str(), 1);
   Start([](int report) {
     NotifyByMainProcess("READY=1").IgnoreError();
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (const int number : {SIGHUP, SIGTERM}) sigaddset(&signals, number);
-    int number = 0;
-    do {
-      sigwait(&signals, &number);
-      dprintf(report, "signal %d.", number);
-    } while (number != SIGTERM);
+    ReportSignals(report);
   });
   unsetenv("NOTIFY_SOCKET");
   kill(main_, SIGHUP);
@@ -196,12 +195,7 @@ TEST_F(MainProcessTest, OutlivesTheReaderOfItsErrors) {
   setenv("NOTIFY_SOCKET", "/nonexistent/notify", 1);
   Start([](int report) {
     NotifyByMainProcess("READY=1").IgnoreError();  // the main process has an error to print
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    int number = 0;
-    sigwait(&signals, &number);
-    dprintf(report, "signal %d.", number);
+    ReportSignals(report);
   });
   unsetenv("NOTIFY_SOCKET");
   signal(SIGPIPE, before);

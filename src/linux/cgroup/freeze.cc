@@ -18,13 +18,13 @@ constexpr absl::Duration kFirstFreezeAttempt = absl::Milliseconds(5);
 // Part of that time for which the group then runs: killed threads need a processor to end.
 constexpr int kThawPart = 5;
 
-// Waits for `is_frozen`; calls `thaw` when it doesn't become true in time.
+// Calls `attempt` until it returns true; calls `thaw` when that doesn't happen in time.
 absl::StatusOr<bool> Await(const std::string& group, absl::Time deadline,
-                           const std::function<absl::StatusOr<bool>()>& is_frozen,
+                           const std::function<absl::StatusOr<bool>()>& attempt,
                            const std::function<absl::Status()>& thaw) {
   absl::Status trouble;
   while (true) {
-    const absl::StatusOr<bool> frozen = is_frozen();
+    const absl::StatusOr<bool> frozen = attempt();
     if (frozen.ok() && *frozen) return true;
     trouble = frozen.status();
     if (!trouble.ok()) break;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "absl/algorithm/container.h"
+#include "absl/base/config.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/subprocess.h"
@@ -463,7 +464,7 @@ TEST_F(CgroupHostTest, AGroupWhoseProcessesReplaceTheirProgramsIsFrozen) {
   if (cgroups_->layout() != CgroupLayout::kV2 && !Has("freezer")) {
     GTEST_SKIP() << "no freezer controller";
   }
-#ifdef __SANITIZE_THREAD__
+#ifdef ABSL_HAVE_THREAD_SANITIZER
   GTEST_SKIP() << "tsan starts no threads in a child of a process with threads";
 #endif
   for (int round = 0; round < 20; ++round) {

@@ -39,8 +39,8 @@ struct StrayExec {
 
 // The mark in the environment of every `crun exec`: "PLIMSOLL_EXEC=<crun's state directory>".
 std::string ExecMark(const FsRoot& crun_state);
-// Adds this process's id to a command whose streams it carries, by which a later daemon sees that
-// it still does.
+// Adds this process's id to a command whose streams this process carries. A later daemon knows by
+// it that they are still carried.
 void MarkCarrier(Command* command);
 
 // Marked processes that are not below this one, except those whose carrier is their parent, and

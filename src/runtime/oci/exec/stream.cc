@@ -80,8 +80,8 @@ bool Running::HasEndedItself() const {
   return poll(&look, 1, 0) > 0;
 }
 
-// In any of its threads: runc has several, and a child of one that has ended is another's. True
-// also if it can't be told.
+// Whether any of its threads has a child: runc has several threads, and a child of an ended one
+// passes to another. True also where /proc can't be read.
 bool Running::HasForked() const {
   const std::string tasks = absl::StrCat("proc/", child_->pid(), "/task");
   const absl::StatusOr<std::vector<std::string>> threads = tools_.host.List(tasks);
