@@ -33,6 +33,9 @@ absl::Status GoneOr(const absl::Status& status, pid_t pid) {
   return status;
 }
 
+// PF_EXITING of the kernel's task flags, field 9.
+constexpr uint64_t kExiting = 0x4;
+
 // proc(5): "pid (comm) state ppid ...". The name may hold blanks and brackets of its own.
 absl::StatusOr<ProcessEntry> ReadStat(const FsRoot& root, const std::string& file, pid_t pid) {
   const auto text = root.Read(file);
@@ -44,9 +47,15 @@ absl::StatusOr<ProcessEntry> ReadStat(const FsRoot& root, const std::string& fil
     const std::vector<absl::string_view> fields =
         absl::StrSplit(absl::string_view(*text).substr(bracket + 1), ' ', absl::SkipWhitespace());
     // Field 3, the state, is the first after the name; field 22 the 20th.
+    uint64_t flags = 0;
     if (fields.size() >= 20 && absl::SimpleAtoi(fields[1], &entry.parent) &&
+        absl::SimpleAtoi(fields[6], &flags) &&
         absl::SimpleAtoi(fields[19], &entry.id.start_time_ticks)) {
       entry.zombie = fields[0] == "Z" || fields[0] == "X";
+      uint64_t pending = 0;  // field 31
+      const bool killed = fields.size() > 28 && absl::SimpleAtoi(fields[28], &pending) &&
+                          (pending & uint64_t{1} << (SIGKILL - 1)) != 0;
+      entry.ending = entry.zombie || killed || (flags & kExiting) != 0;
       return entry;
     }
   }

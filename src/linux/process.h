@@ -28,6 +28,9 @@ struct ProcessEntry {
   ProcessId id;
   pid_t parent = 0;
   bool zombie = false;  // has ended, and nobody has waited for it yet
+  // It has SIGKILL, or its end has begun: it runs no instruction of its own any more, and gives
+  // back what it holds. Also true of a zombie.
+  bool ending = false;
 };
 // NOT_FOUND when there is no such process. `root` holds proc/.
 absl::StatusOr<ProcessEntry> ReadProcess(const FsRoot& root, pid_t pid);

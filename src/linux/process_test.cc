@@ -69,6 +69,22 @@ TEST_F(ProcessTest, NamesWithBracketsAndZombies) {
   EXPECT_EQ(IdentifyProcess(dir_.root(), 7).status().code(), absl::StatusCode::kInternal);
 }
 
+TEST_F(ProcessTest, ProcessesThatEnd) {
+  ASSERT_TRUE(dir_.root().MakeDirs("proc/7").ok());
+  const auto ending = [&](const char* state, int flags, int pending) {
+    const std::string stat =
+        absl::StrCat("7 (a) ", state, " 1 1 1 0 -1 ", flags,
+                     " 0 0 0 0 0 0 0 0 20 0 1 0 4711 0 0 0 0 0 0 0 0 ", pending, " 0 0 0\n");
+    EXPECT_TRUE(dir_.root().ReplaceFile("proc/7/stat", stat).ok());
+    return ReadProcess(dir_.root(), 7)->ending;
+  };
+  EXPECT_FALSE(ending("S", 0x400140, 0));
+  EXPECT_FALSE(ending("S", 0x400140, 1 << (SIGTERM - 1)));
+  EXPECT_TRUE(ending("S", 0x400140, 1 << (SIGKILL - 1)));
+  EXPECT_TRUE(ending("R", 0x400144, 0));
+  EXPECT_TRUE(ending("Z", 0x400140, 0));
+}
+
 TEST_F(ProcessTest, KillsExactlyThatProcess) {
   Child child = StartSleep();
   const ProcessId id = *IdentifyProcess(real_, child.pid());

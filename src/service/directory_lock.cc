@@ -24,15 +24,14 @@ constexpr char kLockName[] = "lock";
 // that holds a copy of every descriptor until then.
 constexpr absl::Duration kSpawnTime = absl::Seconds(5);
 
-// True if the process whose pid is in the file still runs.
+// False if the process whose pid is in the file has ended, or is ending.
 bool HolderRuns(const FsRoot& directory) {
   const std::string text = directory.Read(kLockName, 32).value_or("");
   const absl::StatusOr<FsRoot> host = FsRoot::Open("/");
   pid_t pid = 0;
   if (!host.ok() || !absl::SimpleAtoi(text, &pid)) return true;  // it is about to
-  const absl::StatusOr<linux::ProcessId> holder = linux::IdentifyProcess(*host, pid);
-  if (absl::IsNotFound(holder.status())) return false;
-  return !holder.ok() || linux::IsRunning(*host, *holder).value_or(true);
+  const absl::StatusOr<linux::ProcessEntry> holder = linux::ReadProcess(*host, pid);
+  return holder.ok() ? !holder->ending : !absl::IsNotFound(holder.status());
 }
 
 // The program that runs under the pid, as "plimsolld".

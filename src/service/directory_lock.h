@@ -17,7 +17,7 @@ namespace plimsoll {
 class DirectoryLock {
  public:
   // FAILED_PRECONDITION names the process that holds it. `what`: "state directory". Waits a while
-  // for a lock whose holder is dead.
+  // for a lock whose holder is dead, or dying.
   static absl::StatusOr<DirectoryLock> Take(const FsRoot& directory, absl::string_view what);
 
   // OK if no process holds it. FAILED_PRECONDITION as Take's. Makes and writes nothing.

@@ -1,7 +1,10 @@
 #include "service/directory_lock.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <thread>
@@ -10,6 +13,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "base/dir_for_test.h"
+#include "base/pipe.h"
 #include "base/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -47,6 +51,28 @@ TEST(DirectoryLock, ALockWhoseHolderIsDeadIsWaitedFor) {
   const auto lock = DirectoryLock::Take(dir.root(), "state directory");
   exec.join();
   EXPECT_TRUE(lock.ok()) << lock.status();
+}
+
+// The kernel frees a killed process's memory before it closes its files.
+TEST(DirectoryLockTest, AKilledHolderIsWaitedFor) {
+  const TestDir dir;
+  constexpr size_t kMemory = size_t{256} << 20;
+  const Pipe locked = *MakePipe();
+  const pid_t holder = fork();
+  if (holder == 0) {
+    const auto lock = DirectoryLock::Take(dir.root(), "state directory");
+    void* memory = mmap(nullptr, kMemory, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (!lock.ok() || memory == MAP_FAILED || write(locked.writer.get(), "+", 1) != 1) _exit(1);
+    for (;;) pause();
+  }
+  char byte = 0;
+  ASSERT_EQ(read(locked.reader.get(), &byte, 1), 1);
+  ASSERT_TRUE(absl::IsFailedPrecondition(DirectoryLock::CheckFree(dir.root(), "directory")));
+  ASSERT_EQ(kill(holder, SIGKILL), 0);
+  const auto lock = DirectoryLock::Take(dir.root(), "state directory");
+  EXPECT_TRUE(lock.ok()) << lock.status();
+  EXPECT_EQ(waitpid(holder, nullptr, 0), holder);
 }
 
 // A killed daemon leaves its lock file, with a pid that may be reused by now.
