@@ -101,11 +101,14 @@ TEST_F(FailuresTest, ADamagedDatabaseIsAClearErrorAndIsNotTouched) {
 }
 
 TEST_F(FailuresTest, TooFewDescriptorsAreAClearError) {
-  Node node;
-  node.StartBy({"/bin/sh", "-c", "ulimit -n 40; exec \"$@\"", "sh"});
-  const std::string said = FailureOf(node);
-  EXPECT_THAT(said, HasSubstr("may have 40 open files, and needs 256"));
-  EXPECT_THAT(said, HasSubstr("RLIMIT_NOFILE"));
+  // With 12, not even the files that the machine is known by could be opened.
+  for (const int limit : {40, 12}) {
+    Node node;
+    node.StartBy({"/bin/sh", "-c", absl::StrCat("ulimit -n ", limit, "; exec \"$@\""), "sh"});
+    const std::string said = FailureOf(node);
+    EXPECT_THAT(said, HasSubstr(absl::StrCat("may have ", limit, " open files, and needs 256")));
+    EXPECT_THAT(said, HasSubstr("RLIMIT_NOFILE"));
+  }
 }
 
 TEST_F(FailuresTest, ALimitOfFilesSizesIsAClearError) {

@@ -209,6 +209,26 @@ TEST_F(ImagePullTest, CtrlCEndsItWithAllItStarted) {
   EXPECT_THAT(Plimsoll({"image", "list"}).out, Not(HasSubstr("team/pulled")));
 }
 
+class WithoutSkopeoTest : public ImagePullTest {
+ protected:
+  void SetUp() override {
+    const auto unshare = FindProgram("unshare");
+    if (!unshare.ok()) GTEST_SKIP() << unshare.status();
+    node_.StartBy({*unshare, "--mount", "--propagation", "slave", "/bin/sh", "-c",
+                   "mount --bind /dev/null \"$(command -v skopeo)\" && exec \"$0\" \"$@\""});
+    ImagePullTest::SetUp();
+  }
+};
+
+TEST_F(WithoutSkopeoTest, ThePackageIsNamed) {
+  const RunResult refused = Plimsoll({"image", "pull", registry_->Name("team/none:v1")});
+  EXPECT_EQ(refused.exit.code, 1);
+  EXPECT_THAT(refused.err,
+              AllOf(HasSubstr("no program skopeo"), HasSubstr("apt-get install skopeo"),
+                    HasSubstr("plimsoll image import"), Not(HasSubstr("Check the name"))));
+  ExpectNoWorkLeft();
+}
+
 // Through the CRI, as kubelet does.
 class CriPullTest : public ImagePullTest {
  protected:

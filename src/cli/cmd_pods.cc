@@ -98,6 +98,7 @@ absl::StatusOr<int> Pods(const CommandContext& context, const PodsArguments& arg
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string table,
                             TableOf(*client, pods, context.format() == OutputFormat::kWide));
   Print(table);
+  context.NoteHiddenPods();
   return kExitOk;
 }
 

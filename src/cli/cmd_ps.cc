@@ -76,6 +76,7 @@ absl::StatusOr<int> Ps(const CommandContext& context, const PsArguments& argumen
   const bool ends = arguments.all || std::any_of(rows.begin(), rows.end(),
                                                  [](const PsRow& row) { return row.exited(); });
   Print(PsTable(rows, ends, context.format() == OutputFormat::kWide, absl::Now()));
+  context.NoteHiddenPods();
   return kExitOk;
 }
 

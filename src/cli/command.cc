@@ -16,6 +16,7 @@
 #include "cli/cmd_cp.h"
 #include "cli/connect.h"
 #include "cli/known_elsewhere.h"
+#include "cli/standalone.h"
 #include "cli/text.h"
 #include "cli/wrap.h"
 
@@ -206,6 +207,13 @@ absl::StatusOr<std::unique_ptr<pod::Client>> CommandContext::Connect(bool may_st
                                     : "");
   }
   return cli::Connect({.address = address, .root = root, .may_start = may_start});
+}
+
+void CommandContext::NoteHiddenPods() const {
+  if (!address.empty() || !root.empty()) return;
+  const std::string service = pod::SocketPathOf(pod::kDefaultAddress).value_or("");
+  PrintNote(
+      NoteOfHiddenPods(SocketFor({}), service.substr(0, service.rfind('/')), StandaloneDirs().run));
 }
 
 absl::StatusOr<std::unique_ptr<pod::Client>> CommandContext::ConnectToBringIn() const {

@@ -34,6 +34,8 @@ struct CommandContext {
   }
   // `may_start`: starts a daemon of our own where none runs.
   absl::StatusOr<std::unique_ptr<pod::Client>> Connect(bool may_start = true) const;
+  // Says on standard error which of the machine's pods the commands' daemon doesn't have.
+  void NoteHiddenPods() const;
   // As Connect, for commands that import something: the directory of --root may be missing.
   absl::StatusOr<std::unique_ptr<pod::Client>> ConnectToBringIn() const;
 

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
@@ -138,6 +139,21 @@ std::string SocketFor(const ConnectOptions& options) {
   const bool is_own =
       options.address.empty() && absl::IsNotFound(ProbeSocket(path)) && CheckNoService(path).ok();
   return is_own ? own : path;
+}
+
+std::string NoteOfHiddenPods(const std::string& socket, const std::string& service,
+                             const std::string& own) {
+  const std::string run = socket.substr(0, socket.rfind('/'));
+  if (run != service && run != own) return "";
+  const absl::StatusOr<FsRoot> other = FsRoot::Open(run == own ? service : own);
+  if (!other.ok()) return "";
+  const size_t pods = other->List("sandboxes").value_or(std::vector<std::string>()).size();
+  if (pods == 0) return "";
+  return absl::StrCat("note: not shown: ", pods, pods == 1 ? " pod" : " pods",
+                      run == own ? " of plimsolld, which doesn't run (systemctl start plimsolld)"
+                                 : " that `plimsoll` started without plimsolld, and that it shows "
+                                   "and stops while plimsolld doesn't run",
+                      "\n");
 }
 
 absl::StatusOr<std::unique_ptr<pod::Client>> Connect(const ConnectOptions& options) {

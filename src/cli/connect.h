@@ -28,6 +28,12 @@ absl::StatusOr<std::unique_ptr<pod::Client>> Connect(const ConnectOptions& optio
 // The path of the socket that Connect would use now. Starts nothing.
 std::string SocketFor(const ConnectOptions& options);
 
+// A note on pods of this machine that a client at `socket` doesn't see: a plimsolld and the
+// commands without one have sets of their own, in the run directories `service` and `own`. Empty:
+// it sees all, or it isn't known.
+std::string NoteOfHiddenPods(const std::string& socket, const std::string& service,
+                             const std::string& own);
+
 }  // namespace plimsoll::cli
 
 #endif  // PLIMSOLL_CLI_CONNECT_H_

@@ -111,6 +111,24 @@ TEST(Standalone, IsNotStartedWhereTheMachineHasADaemon) {
   EXPECT_EQ(SocketFor(options), StandaloneDirs().socket());
 }
 
+TEST(Standalone, PodsOfTheOtherKindAreNoted) {
+  const TestDir dir;
+  const std::string service = dir.path() + "/service";
+  const std::string own = dir.path() + "/own";
+  const auto note = [&](const std::string& run) {
+    return NoteOfHiddenPods(run + "/plimsoll.sock", service, own);
+  };
+  EXPECT_EQ(note(service), "");
+  ASSERT_TRUE(dir.root().MakeDirs("service/sandboxes").ok());
+  ASSERT_TRUE(dir.root().MakeDirs("own/sandboxes/12").ok());
+  EXPECT_THAT(note(service), HasSubstr("not shown: 1 pod that `plimsoll` started without"));
+  EXPECT_EQ(note(own), "");
+  EXPECT_EQ(note(dir.path() + "/third"), "");
+  ASSERT_TRUE(dir.root().MakeDirs("service/sandboxes/34").ok());
+  ASSERT_TRUE(dir.root().MakeDirs("service/sandboxes/56").ok());
+  EXPECT_THAT(note(own), HasSubstr("not shown: 2 pods of plimsolld, which doesn't run"));
+}
+
 TEST(Standalone, IsNotStartedInTheDirectoriesOfAKilledDaemon) {
   if (geteuid() != 0) GTEST_SKIP() << "a daemon of one's own needs root";
   TestDir dir;

@@ -219,6 +219,7 @@ class DaemonImpl final : public Daemon {
 
   absl::Status OpenState() {
     PLIMSOLL_ASSIGN_OR_RETURN(directories_.state, FsRoot::OpenOrCreate(options_.config.state_dir));
+    PLIMSOLL_RETURN_IF_ERROR(CheckStateFileSystem(*directories_.state));
     PLIMSOLL_ASSIGN_OR_RETURN(directories_.state_lock,
                               DirectoryLock::Take(*directories_.state, "state directory"));
     return absl::OkStatus();

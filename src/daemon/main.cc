@@ -265,8 +265,13 @@ void TellNodeProblems(const Config& config) {
 // The exit code of a process that doesn't go on as the daemon.
 std::optional<int> BeginService(const Flags& flags) {
   BlockSignals();
-  if (!flags.keep_streams) return std::nullopt;
-  const absl::StatusOr<std::optional<int>> ended = BecomeMainProcess();
+  absl::StatusOr<std::optional<int>> ended = std::nullopt;
+  const absl::Status descriptors = CheckDescriptorLimit();
+  if (!descriptors.ok()) {
+    ended = descriptors;
+  } else if (flags.keep_streams) {
+    ended = BecomeMainProcess();
+  }
   if (ended.ok()) return *ended;
   std::fprintf(stderr, "plimsolld: %s\n", std::string(ended.status().message()).c_str());
   return 1;

@@ -1,6 +1,8 @@
 #include "daemon/preconditions.h"
 
+#include <linux/magic.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 
 #include <cerrno>
 
@@ -33,16 +35,20 @@ absl::Status CheckOciRuntime(const Config& config) {
   return Annotate(runtime::CheckOciRuntime(config.crun), "crun");
 }
 
+absl::Status CheckDescriptorLimit() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return ErrnoStatus(errno, "read RLIMIT_NOFILE");
+  if (limit.rlim_max >= kLeastDescriptors) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "this process may have ", limit.rlim_max, " open files, and needs ", kLeastDescriptors,
+      " and some for each container: raise RLIMIT_NOFILE (ulimit -Hn; in a systemd unit, ",
+      "LimitNOFILE=)"));
+}
+
 absl::StatusOr<runtime::DescriptorLimit> RaiseDescriptorLimit() {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return ErrnoStatus(errno, "read RLIMIT_NOFILE");
   const runtime::DescriptorLimit found = {.soft = limit.rlim_cur, .hard = limit.rlim_max};
-  if (limit.rlim_max < kLeastDescriptors) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "this process may have ", limit.rlim_max, " open files, and needs ", kLeastDescriptors,
-        " and some for each container: raise RLIMIT_NOFILE (ulimit -Hn; in a systemd unit, ",
-        "LimitNOFILE=)"));
-  }
   limit.rlim_cur = limit.rlim_max;
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return ErrnoStatus(errno, "raise RLIMIT_NOFILE");
   return found;
@@ -56,6 +62,16 @@ absl::Status CheckFileSizeLimit() {
       "this process may write files of ", limit.rlim_cur, " bytes, and needs ", kLeastFileBytes,
       " for images, logs and its database: raise RLIMIT_FSIZE (ulimit -f; in a systemd unit, ",
       "LimitFSIZE=)"));
+}
+
+absl::Status CheckStateFileSystem(const FsRoot& state) {
+  struct statfs info = {};
+  if (fstatfs(state.fd(), &info) != 0) return ErrnoStatus(errno, "statfs " + state.path());
+  if (info.f_type != OVERLAYFS_SUPER_MAGIC) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the state directory ", state.path(),
+      " is on overlayfs, as inside a container, and no container can have its root file system "
+      "there: mount a volume on it, or set state_dir in the configuration"));
 }
 
 absl::Status CheckStackLimit() {

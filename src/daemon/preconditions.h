@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/fs_root.h"
 #include "daemon/config.h"
 #include "runtime/oci/container_runtime.h"
 
@@ -17,15 +18,22 @@ absl::Status CheckPrograms(const Config& config);
 // missing. Runs it; a start finds out by itself.
 absl::Status CheckOciRuntime(const Config& config);
 
+// FAILED_PRECONDITION where the hard RLIMIT_NOFILE is too low to start with. Asked before anything
+// is opened, which would fail with another reason.
+absl::Status CheckDescriptorLimit();
+
 // Raises this process's descriptor limit to the maximum: each container costs some descriptors
 // (monitor, exec, streams). Returns the previous limit, which is for containers: programs that use
-// select(2), or that close every possible descriptor, can't bear a high one. FAILED_PRECONDITION:
-// too few to start with.
+// select(2), or that close every possible descriptor, can't bear a high one.
 absl::StatusOr<runtime::DescriptorLimit> RaiseDescriptorLimit();
 
 // FAILED_PRECONDITION if RLIMIT_FSIZE, which monitors and containers inherit, is too low for
 // layers, logs and the database.
 absl::Status CheckFileSizeLimit();
+
+// FAILED_PRECONDITION if the state directory is on overlayfs, whose kernel takes no directory of
+// another overlayfs for a container's changes.
+absl::Status CheckStateFileSystem(const FsRoot& state);
 
 // FAILED_PRECONDITION where RLIMIT_STACK is too low: it is the size of each thread's stack, and a
 // stack that is full ends the process without a word. Asked first of all.

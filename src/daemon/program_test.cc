@@ -147,6 +147,22 @@ TEST_F(ProgramTest, AFullOrReadOnlyDirectoryIsNamedWithItsRemedy) {
   }
 }
 
+TEST_F(ProgramTest, AStateDirectoryOnOverlayfsIsRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to mount";
+  for (const char* each : {"lower", "upper", "work", "state"}) {
+    ASSERT_TRUE(dir_.root().MakeDirs(each, 0755).ok());
+  }
+  const std::string directory = absl::StrCat(dir_.path(), "/state");
+  const std::string layers = absl::StrCat("lowerdir=", dir_.path(), "/lower,upperdir=", dir_.path(),
+                                          "/upper,workdir=", dir_.path(), "/work");
+  ASSERT_EQ(mount("overlay", directory.c_str(), "overlay", 0, layers.c_str()), 0)
+      << strerror(errno);
+  EXPECT_THAT(Run(Flags()).err,
+              HasSubstr(absl::StrCat("the state directory ", directory, " is on overlayfs")));
+  ASSERT_EQ(umount(directory.c_str()), 0);
+  EXPECT_THAT(Mounts(), IsEmpty());
+}
+
 TEST_F(ProgramTest, AFullStateDirectoryIsNamedWhereTheDatabaseFindsItFull) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root to mount";
   const std::string directory = absl::StrCat(dir_.path(), "/state");

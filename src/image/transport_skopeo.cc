@@ -114,9 +114,14 @@ absl::StatusOr<std::unique_ptr<SkopeoTransport>> SkopeoTransport::Open(const FsR
                                                                        const Reference& reference,
                                                                        TransportOptions options,
                                                                        const FsRoot& work) {
-  PLIMSOLL_ASSIGN_OR_RETURN(std::string program, FindProgram("skopeo"));
+  absl::StatusOr<std::string> program = FindProgram("skopeo");
+  if (!program.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("pull ", reference.Canonical(), ": ", program.status().message(),
+                     ", which pulls need: install it (Debian: apt-get install skopeo)"));
+  }
   std::unique_ptr<SkopeoTransport> transport(
-      new SkopeoTransport(host, reference, std::move(options), work, std::move(program)));
+      new SkopeoTransport(host, reference, std::move(options), work, *std::move(program)));
   PLIMSOLL_RETURN_IF_ERROR(transport->WriteAuthFile());
   return transport;
 }

@@ -64,6 +64,12 @@ void CheckDisks(const Subject& subject, Report report) {
                    "look for the disk's errors in the kernel's log");
     }
   }
+  const absl::StatusOr<DiskRoom> state = RoomAtOrAbove(input.machine, input.state_directory);
+  if (state.ok() && state->is_overlayfs) {
+    report.Error(absl::StrCat("the state directory ", input.state_directory,
+                              " is on overlayfs: no container can have its root file system there"),
+                 "mount a volume on it, or set state_dir in the configuration");
+  }
   const absl::StatusOr<DiskRoom> run = RoomAtOrAbove(input.machine, input.run_directory);
   if (run.ok() && run->bytes > 0 && run->free_bytes < kLeastRunBytes) {
     report.Error(absl::StrCat("the file system of the run directory ", input.run_directory, " has ",

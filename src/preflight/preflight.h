@@ -27,6 +27,7 @@ struct DiskRoom {
   uint64_t free_bytes = 0;
   uint64_t inodes = 0;  // 0: it has no fixed number
   uint64_t free_inodes = 0;
+  bool is_overlayfs = false;  // which carries no container's root file system
 };
 
 // The machine, as far as it is read by system calls instead of files.

@@ -369,6 +369,9 @@ TEST_F(PreflightTest, DisksNeedRoomAndInodes) {
       .bytes = 100ull << 30, .free_bytes = 90ull << 30, .inodes = 1000, .free_inodes = 49};
   EXPECT_THAT(Check(), SizeIs(2));
   EXPECT_THAT(Check(), Contains(ErrorOf("Disks", "49 of 1000 inodes")));
+  rooms_["/var/lib"] = {.is_overlayfs = true};
+  EXPECT_THAT(Check(),
+              ElementsAre(ErrorOf("Disks", "state directory /var/lib/plimsoll is on overlayfs")));
   rooms_.erase("/var/lib");
   rooms_["/run"] = {.bytes = 1ull << 30, .free_bytes = 1ull << 20};
   EXPECT_THAT(Check(), ElementsAre(ErrorOf("Disks", "run directory /run/plimsoll has 1")));

@@ -1,7 +1,8 @@
+#include <linux/magic.h>
 #include <netdb.h>
-#include <sys/statvfs.h>
 #include <sys/timex.h>
 #include <sys/utsname.h>
+#include <sys/vfs.h>
 
 #include <cerrno>
 #include <memory>
@@ -56,14 +57,16 @@ absl::Status Resolve(const std::string& name) {
 }
 
 absl::StatusOr<DiskRoom> RoomOf(const std::string& directory) {
-  struct statvfs disk = {};
-  if (statvfs(directory.c_str(), &disk) != 0) {
-    return ErrnoStatus(errno, absl::StrCat("statvfs ", directory));
+  struct statfs disk = {};
+  if (statfs(directory.c_str(), &disk) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("statfs ", directory));
   }
-  return DiskRoom{.bytes = uint64_t{disk.f_blocks} * disk.f_frsize,
-                  .free_bytes = uint64_t{disk.f_bavail} * disk.f_frsize,
+  const auto block = static_cast<uint64_t>(disk.f_frsize);
+  return DiskRoom{.bytes = uint64_t{disk.f_blocks} * block,
+                  .free_bytes = uint64_t{disk.f_bavail} * block,
                   .inodes = disk.f_files,
-                  .free_inodes = disk.f_favail};
+                  .free_inodes = disk.f_ffree,
+                  .is_overlayfs = disk.f_type == OVERLAYFS_SUPER_MAGIC};
 }
 
 constexpr char kUnitProperties[] =
