@@ -35,18 +35,20 @@ bool MountsOver(const ContainerSpec& spec, absl::string_view path) {
                      [&](const Mount& mount) { return NormalPath(mount.container_path) == path; });
 }
 
-// The kernel makes no process in a PID namespace whose init has ended (ENOMEM). That end may not
-// have been noticed yet.
-absl::Status OrNamespaceEnded(const FsRoot& host, const ContainerRecord& record,
-                              const SandboxRecord& pod, const absl::Status& failure) {
-  if (!absl::IsInternal(failure) || pod.pause.pid == 0 ||
-      record.spec.security.namespaces.pid != NamespaceMode::kPod ||
-      linux::IsRunning(host, pod.pause).value_or(true)) {
-    return failure;
+// The kernel makes no process in a PID namespace whose init has ended (ENOMEM), and ends each one
+// in it. That end may not have been noticed yet, or may just begin.
+absl::Status CheckNamespaceLasts(const FsRoot& host, const ContainerRecord& record,
+                                 const SandboxRecord& pod) {
+  if (pod.pause.pid == 0 || record.spec.security.namespaces.pid != NamespaceMode::kPod) {
+    return absl::OkStatus();
   }
+  const absl::StatusOr<linux::ProcessEntry> init = linux::ReadProcess(host, pod.pause.pid);
+  const bool lasts =
+      init.ok() ? init->id == pod.pause && !init->ending : !absl::IsNotFound(init.status());
+  if (lasts) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "container ", record.spec.name, ": the init of the pod's PID namespace has ended, so that ",
-      "nothing can be made in it; the pod can only be removed (", failure.message(), ")"));
+      "nothing can be made in it; the pod can only be removed"));
 }
 
 // FAILED_PRECONDITION unless the sandbox takes new containers.
@@ -260,11 +262,15 @@ absl::Status ContainerCreation::AskPlugins(const Sandbox& sandbox, const image::
 
 absl::Status ContainerCreation::Make(Creation* creation) const {
   StartPhase phase(parts_.options.observe_phase);
+  const auto lasts = [&]() -> absl::Status {
+    const auto pod = parts_.objects.FindSandbox(creation->record.sandbox_id);
+    if (!pod.ok()) return absl::OkStatus();
+    return CheckNamespaceLasts(parts_.options.host, creation->record, (*pod)->Snapshot());
+  };
+  PLIMSOLL_RETURN_IF_ERROR(lasts());
   absl::StatusOr<Created> made = parts_.options.runtime->Create(creation->request);
-  if (const auto pod = parts_.objects.FindSandbox(creation->record.sandbox_id);
-      !made.ok() && pod.ok()) {
-    made =
-        OrNamespaceEnded(parts_.options.host, creation->record, (*pod)->Snapshot(), made.status());
+  if (absl::IsInternal(made.status())) {
+    PLIMSOLL_RETURN_IF_ERROR(AlsoSay(lasts(), made.status().message()));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(creation->created, std::move(made));
   phase.Done("container_create");
