@@ -41,6 +41,8 @@ struct Span {
 };
 
 constexpr absl::Duration kUnfinishedInterval = absl::Milliseconds(50);
+// A monitor takes a line's time before it writes the line, and may be kept from the CPU in between.
+constexpr absl::Duration kUnwritten = absl::Milliseconds(300);
 
 struct Source {
   cri::Container container;
@@ -178,8 +180,9 @@ absl::Status FollowAll(pod::Client& client, const pod::EventWatch& events,
   absl::Time look_at = absl::InfinitePast();
   uint64_t seen = 0;
   for (bool over = false; some_go_on() && (!over || more);) {
-    // Read before the logs, so that the logs hold all that was printed until then.
-    over = absl::Now() > span.until;
+    // Read before the logs, so that the logs hold all that was printed until then. A later line in
+    // the log ends the wait for it.
+    over = absl::Now() > span.until + kUnwritten;
     more = false;
     const bool look = MonotonicNow() >= look_at || events.news() > seen;
     if (look) {
