@@ -71,6 +71,11 @@ absl::StatusOr<DirectoryLock> DirectoryLock::Take(const FsRoot& directory, absl:
   return DirectoryLock(std::move(fd));
 }
 
+DirectoryLock::~DirectoryLock() {
+  // A close alone would leave it to the descriptor's copies.
+  if (fd_.valid()) flock(fd_.get(), LOCK_UN);
+}
+
 absl::Status DirectoryLock::CheckFree(const FsRoot& directory, absl::string_view what) {
   const absl::StatusOr<UniqueFd> fd = directory.OpenFile(kLockName, O_RDONLY);
   if (absl::IsNotFound(fd.status())) return absl::OkStatus();

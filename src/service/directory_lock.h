@@ -23,6 +23,11 @@ class DirectoryLock {
   // OK if no process holds it. FAILED_PRECONDITION as Take's. Makes and writes nothing.
   static absl::Status CheckFree(const FsRoot& directory, absl::string_view what);
 
+  DirectoryLock(DirectoryLock&&) = default;
+  DirectoryLock& operator=(DirectoryLock&&) = default;
+  // Releases it also for a child that has not yet become another program.
+  ~DirectoryLock();
+
  private:
   explicit DirectoryLock(UniqueFd fd) : fd_(std::move(fd)) {}
   UniqueFd fd_;

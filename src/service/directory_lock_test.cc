@@ -100,6 +100,24 @@ TEST(DirectoryLockTest, ChildrenDoNotInheritIt) {
   EXPECT_TRUE(child->Wait(absl::Now() + absl::Seconds(20)).ok());
 }
 
+// Such a child holds a copy of every descriptor. A daemon that carries open streams lives on.
+TEST(DirectoryLockTest, ItIsReleasedAlsoForAChildThatHasExecutedNothingYet) {
+  const TestDir dir;
+  pid_t child = 0;
+  {
+    const auto lock = DirectoryLock::Take(dir.root(), "state directory");
+    ASSERT_TRUE(lock.ok()) << lock.status();
+    child = fork();
+    if (child == 0) {
+      for (;;) pause();
+    }
+  }
+  const auto again = DirectoryLock::Take(dir.root(), "state directory");
+  EXPECT_TRUE(again.ok()) << again.status();
+  ASSERT_EQ(kill(child, SIGKILL), 0);
+  EXPECT_EQ(waitpid(child, nullptr, 0), child);
+}
+
 TEST(ClientsLockTest, ReturnsWhenTheLastClientHasGone) {
   TestDir dir;
   const auto client = [&] {
