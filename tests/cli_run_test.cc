@@ -29,6 +29,20 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
+// The daemon that a command in `directory` has started; 0: there is none. Its child looks the same
+// until it executes a program.
+pid_t DaemonIn(const std::string& directory) {
+  std::vector<std::string> found;
+  EXPECT_TRUE(Eventually([&] {
+    found = ProcessesWith("plimsolld --standalone");
+    std::erase_if(found, [&](const std::string& line) {
+      return !absl::StrContains(line, absl::StrCat(directory, "/"));
+    });
+    return found.size() == 1;
+  })) << ::testing::PrintToString(found);
+  return found.size() == 1 ? std::stoi(found[0]) : 0;
+}
+
 TEST_F(CliTest, RunShowsOutputWithPrefixesAndLeavesNothing) {
   const RunResult result = Plimsoll(
       {"run",
@@ -209,10 +223,7 @@ TEST_F(CliTest, CtrlCEndsARunWhoseDaemonDoesNotAnswer) {
   writer.Reset();
   char buffer[256];
   ASSERT_GT(read(reader.get(), buffer, sizeof(buffer)), 0);  // "started" has come
-  pid_t daemon = 0;
-  for (const std::string& line : ProcessesWith("plimsolld --standalone")) {
-    if (absl::StrContains(line, dir_.path())) daemon = std::stoi(line);
-  }
+  const pid_t daemon = DaemonIn(dir_.path());
   ASSERT_GT(daemon, 0);
   ASSERT_EQ(kill(daemon, SIGSTOP), 0);
   EXPECT_TRUE(Eventually([&] {
@@ -246,10 +257,9 @@ TEST_F(CliTest, ARunSurvivesItsDaemon) {
   ASSERT_TRUE(child.ok()) << child.status();
   EXPECT_TRUE(
       Eventually([&] { return absl::StrContains(Host().Read(out).value_or(""), "started"); }));
-  for (const std::string& line : ProcessesWith("plimsolld --standalone")) {
-    if (!absl::StrContains(line, dir_.path())) continue;
-    EXPECT_EQ(kill(std::stoi(line), SIGKILL), 0);
-  }
+  const pid_t daemon = DaemonIn(dir_.path());
+  ASSERT_GT(daemon, 0);
+  EXPECT_EQ(kill(daemon, SIGKILL), 0);
   EXPECT_TRUE(Eventually([&] {
     return absl::StrContains(Host().Read(errors).value_or(""), "the daemon is back");
   })) << Host().Read(errors).value_or("");

@@ -97,8 +97,10 @@ TEST_F(CliServiceTest, EventsForProgramsAreADocumentAndAStreamIsLines) {
 
   Ends ends = OpenPipe();
   WatchedProgram follower(PlimsollCommand({"events", "-f", "-o", "json"}).argv, std::move(ends));
-  ASSERT_TRUE(follower.Await(
-      [](const std::string& printed) { return absl::StrContains(printed, "SandboxStarted"); }));
+  // Up to the end of a line, of which a pipe may give a part.
+  ASSERT_TRUE(follower.Await([](const std::string& printed) {
+    return absl::StrContains(printed, "SandboxStarted") && absl::EndsWith(printed, "\n");
+  }));
   for (absl::string_view line : absl::StrSplit(follower.printed(), '\n', absl::SkipEmpty())) {
     EXPECT_TRUE(nlohmann::json::parse(line, nullptr, false).is_object()) << line;
   }

@@ -219,6 +219,7 @@ TEST_F(CliTest, LogsFollowedUntilATimeAreWhole) {
   const std::string spec = absl::StrCat(
       "  containers:\n", ContainerOf("a", "while :; do i=$((i + 1)); echo $i; sleep 0.005; done"));
   ASSERT_EQ(Plimsoll({"run", "-d", Manifest("web", spec)}).exit.code, 0);
+  ASSERT_TRUE(Eventually([&] { return Plimsoll({"logs", "web"}).out.size() > 100u; }));
   for (int i = 0; i < 3; ++i) {
     const std::string until =
         absl::FormatTime(absl::RFC3339_full, absl::Now() + absl::Seconds(1), absl::UTCTimeZone());

@@ -9,6 +9,7 @@
 #include "base/subprocess.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
+#include "linux/process.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -78,10 +79,13 @@ TEST_F(DoctorTest, WithoutADaemonTheDirectoriesTell) {
   const std::string id = Start(pod, Shell("sleep 1000"));
   node_.KillDaemon();
   EXPECT_THAT(Inspect().out, Not(HasSubstr("findings"))) << "killed, and all as it should be";
-  for (const std::string& line : ProcessesWith("plimsoll-monitor " + id)) {
-    ASSERT_EQ(kill(std::stoi(line), SIGKILL), 0);
-  }
-  EXPECT_TRUE(Eventually([&] { return ProcessesWith("plimsoll-monitor " + id).empty(); }));
+  const std::vector<std::string> monitors = ProcessesWith("plimsoll-monitor " + id);
+  ASSERT_EQ(monitors.size(), 1u);
+  const auto monitor = linux::IdentifyProcess(Host(), std::stoi(monitors[0]));
+  ASSERT_TRUE(monitor.ok()) << monitor.status();
+  ASSERT_EQ(kill(monitor->pid, SIGKILL), 0);
+  // A process that ends loses its command line first.
+  EXPECT_TRUE(Eventually([&] { return !linux::IsRunning(Host(), *monitor).value_or(true); }));
   ASSERT_TRUE(Host().MakeDirs(node_.state_directory() + "/images/work/left").ok());
   const std::string before = Database();
   const RunResult result = Inspect();
