@@ -82,6 +82,8 @@ TEST_F(AgentTopologyTest, NoPodIsTakenUntilAGoodOneCame) {
 TEST_F(AgentTopologyTest, ALaterOneLeavesNumbersAndPods) {
   Put(kGood);
   agent_.Begin(kStaticCpus);
+  // The daemon may tell the topology of before first.
+  ASSERT_TRUE(ReadyBecomes("True")) << agent_.NodeReady();
   agent_.Apply(Own("own"));
   ASSERT_TRUE(agent_->Await("own", IsReady)) << agent_->Log();
   const Json own = agent_->Pod("own");
@@ -106,6 +108,8 @@ TEST_F(AgentTopologyTest, ALaterOneLeavesNumbersAndPods) {
 TEST_F(AgentTopologyTest, AllocationsAreShown) {
   Put(kGood);
   agent_.Begin(kStaticCpus);
+  // The daemon may tell the topology of before first.
+  ASSERT_TRUE(ReadyBecomes("True")) << agent_.NodeReady();
   agent_.Apply(Own("own"));
   ASSERT_TRUE(agent_->Await("own", IsReady)) << agent_->Log();
   const auto show = [&](const std::vector<std::string>& more) {
