@@ -96,6 +96,8 @@ TEST_F(AgentDevicesTest, EachDeviceIsOnePodsUntilItsEnd) {
                              "resources": [{"resourceID": "plimsoll-test.com/card=1",
                                             "health": "Healthy"}]}])"));
   Restart();
+  // No pod is rejected before all of before have been looked at.
+  ASSERT_TRUE(agent_.Await("a", IsReady));
   ASSERT_TRUE(agent_.Await("b", IsReady));
   ApplyWithCards("c", 1);
   ASSERT_TRUE(agent_.AwaitPhase("c", "Failed"));
@@ -155,6 +157,8 @@ TEST_F(AgentDevicesTest, AnEndedPodsDevicesAreFree) {
     return !ContainerOf(pod).contains("allocatedResourcesStatus");
   }));
   Restart();
+  // No pod is rejected before all of before have been looked at.
+  ASSERT_TRUE(agent_.AwaitPhase("job", "Succeeded"));
   ASSERT_TRUE(agent_.Await("next", IsReady));
   ApplyWithCards("third", 1);
   ASSERT_TRUE(agent_.AwaitPhase("third", "Failed"));
