@@ -114,6 +114,7 @@ TEST_F(AgentTest, AContainerThatFailsIsRestartedAndThenWaits) {
   ASSERT_TRUE(agent_.AwaitGone("crash"));
 }
 
+// A sidecar's program may be slower than the next container's: that one waits for its line.
 TEST_F(AgentTest, InitContainersRunFirstAndSidecarsEndLast) {
   Apply(absl::StrCat(
       "{apiVersion: v1, kind: Pod, metadata: {name: order}, spec: {restartPolicy: Never,"
@@ -125,12 +126,17 @@ TEST_F(AgentTest, InitContainersRunFirstAndSidecarsEndLast) {
       kForever,
       "'], volumeMounts: [{name: v, mountPath: /v}]}],"
       "containers: [{name: main, image: busybox, imagePullPolicy: Never, command: [sh, -c,"
-      " 'test \"$(tr \"\\n\" \" \" < /v/order)\" = \"init side \"'],"
+      " 'until grep -q side /v/order; do sleep 0.1; done;"
+      " test \"$(tr \"\\n\" \" \" < /v/order)\" = \"init side \"'],"
       " volumeMounts: [{name: v, mountPath: /v}]}]}}"));
   ASSERT_TRUE(agent_.AwaitPhase("order", "Succeeded"));
   const Json pod = agent_.Pod("order");
-  EXPECT_EQ(pod["status"]["initContainerStatuses"][0]["state"]["terminated"]["exitCode"], 0);
-  EXPECT_TRUE(pod["status"]["initContainerStatuses"][1]["state"].contains("terminated"));
+  const Json& inits = pod["status"]["initContainerStatuses"];
+  EXPECT_EQ(inits[0]["state"]["terminated"]["exitCode"], 0);
+  EXPECT_TRUE(inits[1]["state"].contains("terminated"));
+  const int64_t side_started = Status(CriId(inits[1])).started_at();
+  EXPECT_LE(Status(CriId(inits[0])).finished_at(), side_started);
+  EXPECT_LE(side_started, Status(CriId(ContainerOf(pod))).created_at());
   Delete("order");
   ASSERT_TRUE(agent_.AwaitGone("order"));
 }
