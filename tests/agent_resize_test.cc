@@ -321,6 +321,11 @@ TEST_F(AgentResizeTest, ThePolicyRestartsItsContainerAlone) {
                      absl::StrCat(Container("main", Amounts("100m", "16Mi"), policy), ", ",
                                   Container("side", Amounts("100m", "16Mi"))),
                      "restartPolicy: OnFailure, "));
+  // A signal before the trap is lost.
+  ExecOutput(
+      IdOf(before),
+      "until [ $((0x$(grep SigCgt /proc/1/status | cut -f2) & 0x4000)) != 0 ]; do sleep 0.1; "
+      "done");
   ASSERT_TRUE(Resize("web", "main", {{"limits", {{"cpu", "200m"}}}}).ok());
   ASSERT_TRUE(agent_.Await("web", [](const Json& pod) {
     return IsResized(pod) && ContainerOf(pod)["resources"]["limits"]["cpu"] == "200m";
