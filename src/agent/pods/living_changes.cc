@@ -101,9 +101,9 @@ absl::Status LivingChanges::Put(PodWorker& pod, const nlohmann::json& object,
   if (!change.pending) change.manifest = std::make_shared<const pod::Manifest>(manifest);
   const PodRecord before = pod.record();
   PLIMSOLL_RETURN_IF_ERROR(pod.Put(change));
-  if (const PodBoard::Object shown = host_.board.Get(before.key)) {
-    host_.board.Put(before.key, WithChange(*shown, pod.record(), KubeTime(host_.clock.Now())));
-  }
+  host_.board.Change(before.key, [&](const nlohmann::json& shown) {
+    return WithChange(shown, pod.record(), KubeTime(host_.clock.Now()));
+  });
   if (change.pending) {
     Tell(before, "Warning", absl::StrCat("Resize", change.pending->reason).c_str(),
          absl::StrCat("Pod resize ",

@@ -19,6 +19,25 @@ bool IsIn(const PodKey& pod, const std::string& pod_namespace) {
 
 void PodBoard::Put(const PodKey& pod, nlohmann::json object) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  PutLocked(pod, std::move(object));
+}
+
+bool PodBoard::PutIf(const PodKey& pod, nlohmann::json object,
+                     absl::FunctionRef<bool()> is_latest) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!is_latest()) return false;
+  PutLocked(pod, std::move(object));
+  return true;
+}
+
+void PodBoard::Change(const PodKey& pod,
+                      absl::FunctionRef<nlohmann::json(const nlohmann::json& shown)> change) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto it = pods_.find(pod);
+  if (it != pods_.end()) PutLocked(pod, change(*it->second.object));
+}
+
+void PodBoard::PutLocked(const PodKey& pod, nlohmann::json object) {
   const auto it = pods_.find(pod);
   if (it != pods_.end()) {
     object["metadata"]["resourceVersion"] = absl::StrCat(it->second.version);

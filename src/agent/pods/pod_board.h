@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/time/time.h"
 #include "agent/pods/pod_key.h"
 #include "agent/pods/pod_service.h"
@@ -27,6 +27,12 @@ class PodBoard {
   // Shows the object in place of the pod's earlier one. Sets metadata.resourceVersion. An equal
   // object is no change.
   void Put(const PodKey& pod, nlohmann::json object);
+  // As Put, where `is_latest` holds. False: it doesn't, and nothing has changed. It is asked under
+  // the lock of the board, so that no older object takes the place of a newer one.
+  bool PutIf(const PodKey& pod, nlohmann::json object, absl::FunctionRef<bool()> is_latest);
+  // Shows what `change` makes of the pod's object, if there is one. Under the lock likewise.
+  void Change(const PodKey& pod,
+              absl::FunctionRef<nlohmann::json(const nlohmann::json& shown)> change);
   void Remove(const PodKey& pod);
 
   // Null without the pod.
@@ -44,6 +50,7 @@ class PodBoard {
   };
   using Table = std::map<PodKey, Shown>;
 
+  void PutLocked(const PodKey& pod, nlohmann::json object);
   // The pods of the namespace; waits at most `quiet` for a version above `seen`, which is updated.
   Table Await(const std::string& pod_namespace, absl::Duration quiet, uint64_t* seen) const;
 

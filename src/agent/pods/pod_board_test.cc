@@ -52,6 +52,28 @@ TEST_F(PodBoardTest, AnObjectHasAVersionThatGrows) {
   EXPECT_EQ(board_.Get(a_), nullptr);
 }
 
+TEST_F(PodBoardTest, AnOlderObjectTakesNoNewersPlace) {
+  board_.Put(a_, ObjectOf("1", "Running"));
+  EXPECT_FALSE(board_.PutIf(a_, ObjectOf("1", "Pending"), [] { return false; }));
+  EXPECT_EQ((*board_.Get(a_))["status"]["phase"], "Running");
+  EXPECT_EQ((*board_.Get(a_))["metadata"]["resourceVersion"], "1");
+  EXPECT_TRUE(board_.PutIf(a_, ObjectOf("1", "Failed"), [] { return true; }));
+  EXPECT_EQ((*board_.Get(a_))["status"]["phase"], "Failed");
+  EXPECT_EQ((*board_.Get(a_))["metadata"]["resourceVersion"], "2");
+}
+
+TEST_F(PodBoardTest, AChangeIsOfTheObjectThatIsShown) {
+  const auto change = [](const nlohmann::json& shown) {
+    return ObjectOf("1", shown["status"]["phase"].get<std::string>() + "!");
+  };
+  board_.Change(a_, change);
+  EXPECT_EQ(board_.Get(a_), nullptr);
+  board_.Put(a_, ObjectOf("1", "Running"));
+  board_.Change(a_, change);
+  EXPECT_EQ((*board_.Get(a_))["status"]["phase"], "Running!");
+  EXPECT_EQ((*board_.Get(a_))["metadata"]["resourceVersion"], "2");
+}
+
 TEST_F(PodBoardTest, AListIsOfOneNamespaceOrOfAll) {
   board_.Put(b_, ObjectOf("2", "Running"));
   board_.Put(a_, ObjectOf("1", "Running"));

@@ -430,17 +430,16 @@ void PodWorker::Report(const ObservedPod& observed, const std::optional<PodEnd>&
 // not hide it, so it is made again.
 void PodWorker::Show(const ObservedPod& observed, const std::optional<PodEnd>& end) {
   const nlohmann::json none;
-  for (bool is_latest = false; !is_latest;) {
+  for (bool is_shown = false; !is_shown;) {
     const PodState::Shown shown = state_.ToShow();
     std::string resize_failure;
     if (shown.manifest == memory_.begun) resize_failure = memory_.resizes.failure();
     const PodBoard::Object before = host_.board.Get(key_);
-    host_.board.Put(
-        key_, PodObject({shown.record, manifest_, observed, end, memory_.restarts.waiting(),
-                         memory_.failure, resize_failure, host_.resizes_pods, probes_.health(),
-                         StockFor(host_, shown.record)},
-                        host_.node, before != nullptr ? *before : none, host_.clock.Now()));
-    is_latest = state_.IsLatest(shown);
+    nlohmann::json object = PodObject(
+        {shown.record, manifest_, observed, end, memory_.restarts.waiting(), memory_.failure,
+         resize_failure, host_.resizes_pods, probes_.health(), StockFor(host_, shown.record)},
+        host_.node, before != nullptr ? *before : none, host_.clock.Now());
+    is_shown = host_.board.PutIf(key_, std::move(object), [&] { return state_.IsLatest(shown); });
   }
 }
 
