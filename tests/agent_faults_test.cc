@@ -13,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "base/unique_fd.h"
 #include "harness/kernel.h"
+#include "harness/network_node.h"
 #include "harness/node_agent.h"
 #include "linux/mounts.h"
 
@@ -110,7 +111,8 @@ TEST_F(AgentFullDiskTest, PodsAreDeletedOnAFullDisk) {
   Begin();
   for (const std::string& name : pods) ASSERT_NO_FATAL_FAILURE(Delete(name, 0));
   for (const std::string& name : pods) ASSERT_TRUE(agent_.AwaitGone(name));
-  EXPECT_TRUE(Sandboxes().empty());
+  // plimsolld removes what it was making for the killed agent.
+  EXPECT_TRUE(Eventually([&] { return Sandboxes().empty(); }));
   ASSERT_EQ(unlink(Filler().c_str()), 0);
   ASSERT_NO_FATAL_FAILURE(Apply("after"));
   ASSERT_TRUE(agent_.Await("after", Runs));
@@ -133,6 +135,49 @@ TEST_F(AgentFaultsTest, WithoutItsDatabaseTheAgentDoublesNoPod) {
               AllOf(HasSubstr(before.front().substr(0, 12)), HasSubstr("`plimsoll rm --force ")));
   EXPECT_EQ(Sandboxes(), before);
   EXPECT_EQ(agent_.Phase("web"), "Pending");
+}
+
+// With network plugins.
+class AgentNetworkFaultsTest : public NetworkNodeTest {
+ protected:
+  AgentNetworkFaultsTest() : agent_(node_.directory(), node_.address(), "cgroupsPerQOS: false\n") {}
+  void SetUp() override {
+    NetworkNodeTest::SetUp();
+    if (!IsSkipped()) Begin();
+  }
+  void TearDown() override {
+    if (agent_.runs()) agent_.Kill();
+    NetworkNodeTest::TearDown();
+  }
+  void Begin() {
+    const absl::Status started = agent_.Start();
+    ASSERT_TRUE(started.ok()) << started;
+  }
+
+  AgentProcess agent_;
+};
+
+// The next agent finds nothing of a sandbox that is being made.
+TEST_F(AgentNetworkFaultsTest, AKillDuringASandboxsStartLeavesNoneBehind) {
+  const std::string begun = files_.path() + "/begun";
+  const std::string go_on = files_.path() + "/go-on";
+  // It changes nothing.
+  WritePlugin("slow", absl::StrCat("input=$(cat)\nif [ $CNI_COMMAND = ADD ]; then touch ", begun,
+                                   "; until [ -e ", go_on, " ]; do sleep 0.1; done; fi\n",
+                                   "printf %s \"$input\" | /usr/lib/cni/tuning\n"));
+  WriteConfig(Bridge() + R"(, {"type": "slow"})");
+  ASSERT_TRUE(agent_.client().Apply(PodManifest("web", kLong)).ok());
+  ASSERT_TRUE(Eventually([&] { return Host().Exists(begun); })) << agent_.Log();
+  agent_.Kill();
+  ASSERT_NO_FATAL_FAILURE(Begin());
+  ASSERT_TRUE(agent_.client().Delete("default", "web", 0).ok());
+  ASSERT_TRUE(agent_.AwaitGone("web"));
+  ASSERT_TRUE(Host().ReplaceFile(go_on, "").ok());
+  EXPECT_TRUE(Eventually([&] {
+    const auto there = Host().List(node_.run_directory() + "/sandboxes");
+    return there.ok() && there->empty();
+  })) << node_.Log();
+  EXPECT_EQ(CountPods(), 0u);
 }
 
 TEST_F(AgentFaultsTest, AFrozenRuntimeHoldsUpNoApply) {

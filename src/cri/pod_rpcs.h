@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "cri/calls.h"
 #include "cri/kubelet_facts.h"
 #include "cri/list_parts.h"
 #include "cri/node_info.h"
@@ -36,7 +37,10 @@ class PodRpcs {
         kubelet_(engine, info_.pod_resources ? info_.facts : FactsSource()) {}
 
   // --- sandboxes (sandbox_rpcs.cc)
-  absl::Status RunPodSandbox(const ::runtime::v1::RunPodSandboxRequest& request,
+  // A pod whose client has gone meanwhile is removed again: a client that was killed knows no id,
+  // and a list without the pod was true when its successor asked.
+  absl::Status RunPodSandbox(const CallContext& call,
+                             const ::runtime::v1::RunPodSandboxRequest& request,
                              ::runtime::v1::RunPodSandboxResponse* response);
   // Stopping and removing a sandbox or container that isn't there is OK.
   absl::Status StopPodSandbox(const ::runtime::v1::StopPodSandboxRequest& request,

@@ -78,7 +78,8 @@ absl::Status PodRpcs::CheckRuntimeHandler(const std::string& name) const {
                               "its RuntimeClass, names one)"));
 }
 
-absl::Status PodRpcs::RunPodSandbox(const v1::RunPodSandboxRequest& request,
+absl::Status PodRpcs::RunPodSandbox(const CallContext& call,
+                                    const v1::RunPodSandboxRequest& request,
                                     v1::RunPodSandboxResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckRuntimeHandler(request.runtime_handler()));
   std::vector<std::string> warnings;
@@ -98,6 +99,9 @@ absl::Status PodRpcs::RunPodSandbox(const v1::RunPodSandboxRequest& request,
   }
   PLIMSOLL_ASSIGN_OR_RETURN(std::string id,
                             engine_->RunSandbox(spec, request.config().SerializeAsString()));
+  if (call.cancellation->cancelled()) {
+    return AlsoNotSetBack(absl::CancelledError("the client has gone"), engine_->RemoveSandbox(id));
+  }
   Warn(events_, id, "", warnings);
   WarnOfOomScore(id, request.config().linux().resources(), request.config().linux().overhead());
   response->set_pod_sandbox_id(id);
