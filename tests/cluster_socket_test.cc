@@ -427,7 +427,10 @@ TEST_F(ClusterSocketKubeletTest, ExclusiveResourcesAreTold) {
   const std::string socket = node_.run_directory() + "/cluster/cluster.sock";
   {
     Watcher watcher(socket);
-    ASSERT_TRUE(watcher.Await([](const auto& report) { return report.has_exclusive(); }));
+    // Of the two questions to kubelet a busy machine may lose one.
+    ASSERT_TRUE(watcher.Await([](const auto& report) {
+      return report.has_exclusive() && report.exclusive().device_totals_size() > 0;
+    }));
     EXPECT_EQ(watcher.report().exclusive().cpus(), "0");
     ASSERT_EQ(watcher.report().exclusive().devices_size(), 1);
     EXPECT_EQ(watcher.report().exclusive().devices(0).resource(), "vendor.com/nic");

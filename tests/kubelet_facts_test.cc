@@ -2,6 +2,7 @@
 // unmodified kubelet).
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -90,6 +91,33 @@ class KubeletFactsTest : public NodeTest {
     devices.add_device_ids("gpu-1");
     kubelet().SetGrants(grants);
   }
+  // As RunPod, for a pod that kubelet knows. A question has a tenth of a second, in which a busy
+  // machine may not come to the answer: then the pod is made anew.
+  std::string RunTold(const cri::PodSandboxConfig& config, const std::string& handler = "") {
+    std::string pod;
+    Json picture;
+    EXPECT_TRUE(Eventually([&] {
+      pod = RunBy(handler, config);
+      picture = Picture(pod);
+      const bool is_told =
+          picture.contains("grants") && !absl::StrContains(picture.dump(), "no answer in time");
+      if (is_told || HasFailure()) return true;
+      EXPECT_TRUE(StopPod(pod).ok());
+      EXPECT_TRUE(RemovePod(pod).ok());
+      return false;
+    })) << picture.dump();
+    return pod;
+  }
+  std::string RunBy(const std::string& handler, const cri::PodSandboxConfig& config) {
+    cri::RunPodSandboxRequest request;
+    *request.mutable_config() = config;
+    request.set_runtime_handler(handler);
+    cri::RunPodSandboxResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = node_.runtime().RunPodSandbox(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.pod_sandbox_id();
+  }
   cri::ContainerConfig Named(const std::string& name, int64_t quota) {
     cri::ContainerConfig config = Shell("sleep 1000");
     config.mutable_metadata()->set_name(name);
@@ -124,8 +152,13 @@ class KubeletFactsTest : public NodeTest {
                            "/config.json"))
         .value_or("");
   }
+  // Each call about the pod asks kubelet; an answer that is late is dropped.
   bool BecomesComplete(const std::string& pod) {
-    return Eventually([&] { return Picture(pod)["picture"] == "complete"; });
+    return Eventually([&] {
+      if (Picture(pod)["picture"] == "complete") return true;
+      EXPECT_TRUE(UpdatePod(pod, {}).ok());
+      return false;
+    });
   }
   std::vector<std::string> Contradictions(const std::string& pod) {
     std::vector<std::string> found;
@@ -148,10 +181,11 @@ class KubeletFactsTest : public NodeTest {
     }
     return lines;
   }
-  grpc::Status UpdatePod(const std::string& pod, int64_t quota) {
+  // Without a quota it changes nothing.
+  grpc::Status UpdatePod(const std::string& pod, std::optional<int64_t> quota) {
     cri::UpdatePodSandboxResourcesRequest request;
     request.set_pod_sandbox_id(pod);
-    SetQuota(quota, request.mutable_resources());
+    if (quota.has_value()) SetQuota(*quota, request.mutable_resources());
     cri::UpdatePodSandboxResourcesResponse response;
     grpc::ClientContext context;
     return node_.runtime().UpdatePodSandboxResources(&context, request, &response);
@@ -171,7 +205,7 @@ class KubeletFactsTest : public NodeTest {
 TEST_F(KubeletFactsTest, ThePictureIsKubeletsAndCompleteWithTheLastContainer) {
   const cri::PodSandboxConfig config = KubeletsPod();
   Know(config, "1500m");
-  const std::string pod = RunPod(config);
+  const std::string pod = RunTold(config);
   Json picture = Picture(pod);
   EXPECT_EQ(picture["picture"], "partial");
   EXPECT_EQ(picture["sources"]["total"], "kubelet");
@@ -207,7 +241,7 @@ TEST_F(KubeletFactsTest, ThePictureIsKubeletsAndCompleteWithTheLastContainer) {
 TEST_F(KubeletFactsTest, TheWordShowsInTheNodesReportsAndNotInTheClientsFields) {
   const cri::PodSandboxConfig config = KubeletsPod();
   Know(config, "1500m");
-  const std::string pod = RunPod(config);
+  const std::string pod = RunTold(config);
   const std::string web = Start(pod, Named("web", 150000));
   EXPECT_FALSE(PodStatus(pod).has_pod_resources());
   EXPECT_FALSE(Status(web).has_kubernetes_resources());
@@ -238,7 +272,7 @@ TEST_F(KubeletFactsTest, AStockKubeletTellsDevicesAndExclusiveCpus) {
   cri::PodSandboxConfig config = KubeletsPod();
   SetQuota(250000, config.mutable_linux()->mutable_resources());
   Grant(config);
-  const std::string pod = RunPod(config);
+  const std::string pod = RunTold(config);
   const Json picture = Picture(pod);
   EXPECT_EQ(picture["picture"], "partial");
   EXPECT_EQ(picture["sources"]["total"], "linux");
@@ -287,9 +321,11 @@ TEST_F(KubeletFactsTest, NoRudeKubeletKeepsAPodFromStarting) {
     kubelet().Stop(FakeKubelet::kPodResources);
   }
   kubelet().Start(FakeKubelet::kPods);
-  const cri::PodSandboxConfig config = KubeletsPod();
-  Know(config, "1");
-  EXPECT_EQ(Picture(RunPod(config))["sources"]["total"], "kubelet");
+  EXPECT_TRUE(Eventually([&] {
+    const cri::PodSandboxConfig config = KubeletsPod();
+    Know(config, "1");
+    return Picture(RunPod(config))["sources"]["total"] == "kubelet";
+  })) << "a busy machine may take its time from a question";
 }
 
 TEST_F(KubeletFactsTest, ALyingKubeletIsNotBelieved) {
@@ -307,7 +343,7 @@ TEST_F(KubeletFactsTest, ALyingKubeletIsNotBelieved) {
   EXPECT_EQ(Picture(RunPod(config))["picture"], "absent");
   config = KubeletsPod();
   Know(config, "a lot");
-  const std::string id = RunPod(config);
+  const std::string id = RunTold(config);
   EXPECT_THAT(Picture(id)["containers"].dump(), Not(HasSubstr("a lot")));
   EXPECT_THAT(Picture(id)["why"].dump(), HasSubstr("a lot"));
   Start(id, Named("web", 100000));
@@ -316,7 +352,7 @@ TEST_F(KubeletFactsTest, ALyingKubeletIsNotBelieved) {
 TEST_F(KubeletFactsTest, TheWordOutlivesKubeletAndDaemon) {
   const cri::PodSandboxConfig config = KubeletsPod();
   Know(config, "1500m");
-  const std::string pod = RunPod(config);
+  const std::string pod = RunTold(config);
   const std::string web = Start(pod, Named("web", 150000));
   const Json before = Picture(pod);
   StopPodsService();
@@ -332,14 +368,10 @@ TEST_F(KubeletFactsTest, TheWordOutlivesKubeletAndDaemon) {
   Know(config, "1.0");
   EXPECT_EQ(Picture(pod), before);
   EXPECT_EQ(Calls(), calls);
-  ASSERT_TRUE(TryUpdate(web,
-                        [] {
-                          cri::LinuxContainerResources resources;
-                          SetQuota(100000, &resources);
-                          return resources;
-                        }())
-                  .ok());
+  cri::LinuxContainerResources resources;
+  SetQuota(100000, &resources);
   EXPECT_TRUE(Eventually([&] {
+    EXPECT_TRUE(TryUpdate(web, resources).ok());
     return Picture(pod)["containers"][1]["kubernetes_resources"]["limits"]["cpu"] == "1.0";
   })) << Picture(pod).dump();
   EXPECT_THAT(Contradictions(pod), IsEmpty());
@@ -350,14 +382,18 @@ TEST_F(KubeletFactsTest, DuringAResizeLinuxHoldsAndTheDifferenceIsTold) {
   cri::PodSandboxConfig config = KubeletsPod();
   SetQuota(200000, config.mutable_linux()->mutable_resources());
   Know(config, "1500m");
-  const std::string pod = RunPod(config);
+  const std::string pod = RunTold(config);
   Start(pod, Named("web", 150000));
   Know(config, "2500m");
   Start(pod, Shell("sleep 1000"));  // any call about the pod asks anew
   const auto web_limit = [&] {
     return Picture(pod)["containers"][1]["kubernetes_resources"]["limits"]["cpu"];
   };
-  EXPECT_TRUE(Eventually([&] { return Contradictions(pod).size() >= 2; }));
+  EXPECT_TRUE(Eventually([&] {
+    if (Contradictions(pod).size() >= 2) return true;
+    EXPECT_TRUE(UpdatePod(pod, {}).ok());
+    return false;
+  }));
   EXPECT_THAT(
       Contradictions(pod),
       Contains(HasSubstr("container web: the resources that kubelet tells contradict linux, "
@@ -368,8 +404,10 @@ TEST_F(KubeletFactsTest, DuringAResizeLinuxHoldsAndTheDifferenceIsTold) {
   EXPECT_EQ(Picture(pod)["total"]["limits"]["cpu"], "2");
   // The same answer again is no news.
   const int calls = Calls();
-  ASSERT_TRUE(UpdatePod(pod, 200000).ok());
-  EXPECT_TRUE(Eventually([&] { return Calls() >= calls + 2; }));
+  EXPECT_TRUE(Eventually([&] {
+    EXPECT_TRUE(UpdatePod(pod, 200000).ok());
+    return Calls() >= calls + 2;
+  }));
   EXPECT_THAT(Contradictions(pod), SizeIs(2));
   // The allocation follows: nothing contradicts any more.
   ASSERT_TRUE(UpdatePod(pod, 250000).ok());
@@ -403,11 +441,18 @@ TEST_F(CountedKubeletFactsTest, ASlowKubeletIsGivenUp) {
   for (const auto service : {FakeKubelet::kPods, FakeKubelet::kPodResources}) {
     kubelet().Behave(service, {.delay = absl::Hours(1)});
   }
-  const cri::PodSandboxConfig config = KubeletsPod();
-  Know(config, "1500m");
-  const std::string pod = RunPod(config);
-  EXPECT_EQ(Questions("late"), 1);
-  EXPECT_EQ(Calls(), 2);
+  std::string pod;
+  int pods = 0;
+  // On a busy machine a question may be given up before it comes to kubelet.
+  EXPECT_TRUE(Eventually([&] {
+    const int calls = Calls();
+    const cri::PodSandboxConfig config = KubeletsPod();
+    Know(config, "1500m");
+    pod = RunPod(config);
+    ++pods;
+    return Calls() == calls + 2;
+  }));
+  EXPECT_EQ(Questions("late"), pods);
   EXPECT_EQ(Picture(pod)["picture"], "absent");
   // It recovers: the next call about the pod brings its word.
   for (const auto service : {FakeKubelet::kPods, FakeKubelet::kPodResources}) {
@@ -502,15 +547,9 @@ class KubeletVmTest : public KubeletFactsTest {
 TEST_F(KubeletVmTest, AVirtualMachineIsSizedByKubeletsWord) {
   const cri::PodSandboxConfig config = KubeletsPod();
   Know(config, "1500m");
-  cri::RunPodSandboxRequest request;
-  *request.mutable_config() = config;
-  request.set_runtime_handler("vm");
-  cri::RunPodSandboxResponse response;
-  grpc::ClientContext context;
-  const grpc::Status status = node_.runtime().RunPodSandbox(&context, request, &response);
-  ASSERT_TRUE(status.ok()) << status.error_message();
+  const std::string pod = RunTold(config, "vm");
   // The first container knows the size of all.
-  const std::string setup = Create(response.pod_sandbox_id(), Named("setup", 200000));
+  const std::string setup = Create(pod, Named("setup", 200000));
   const std::string spec = OciConfig(setup);
   EXPECT_THAT(spec, HasSubstr(R"("io.kubernetes.cri.sandbox-cpu-quota":"200000")"));
   EXPECT_THAT(spec, HasSubstr(absl::StrCat(R"("io.kubernetes.cri.sandbox-memory":")",
