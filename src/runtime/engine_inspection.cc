@@ -12,11 +12,11 @@ namespace {
 // A difference that lasts this long is no operation under way.
 constexpr absl::Duration kSecondLook = absl::Milliseconds(300);
 
-// True if a stop is under way and has not failed. Network plugins may take long.
-bool IsBeingStopped(Sandbox& sandbox) {
+// True if a stop or removal is under way and has not failed. Network plugins may take long.
+bool IsEnding(Sandbox& sandbox) {
   {
     absl::MutexLock lock(&sandbox.mutex);
-    if (!sandbox.stopping) return false;
+    if (!sandbox.stopping && sandbox.record.state != SandboxState::kRemoving) return false;
   }
   if (!sandbox.operation.TryLock()) return true;
   sandbox.operation.Unlock();
@@ -40,7 +40,7 @@ std::vector<Finding> EngineInspection::LookOnce() const {
   input.holders = classes_->Holders();
   input.under_way = objects_->IdsInTheMaking();
   for (const std::shared_ptr<Sandbox>& sandbox : objects_->Sandboxes()) {
-    if (IsBeingStopped(*sandbox)) input.under_way.push_back(sandbox->id);
+    if (IsEnding(*sandbox)) input.under_way.push_back(sandbox->id);
   }
   input.sandboxes = objects_->ListSandboxes();
   input.containers = objects_->ListContainers();

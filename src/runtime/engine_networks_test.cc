@@ -311,6 +311,26 @@ TEST_F(SandboxNetworkTest, AStopUnderWayIsNoDifference) {
   stop.join();
 }
 
+// Remains of a failed creation, which the pod's next sandbox has removed.
+TEST_F(SandboxNetworkTest, ARemovalUnderWayIsNoDifference) {
+  SandboxSpec spec = PodSpec();
+  scripts_.Write("main", "exit 1");
+  ASSERT_FALSE(engine_->RunSandbox(spec, "").ok());
+  EXPECT_THAT(Differences(), ElementsAre(Difference::kSandboxHalfRemoved));
+  scripts_.Write("main", absl::StrCat("case $CNI_COMMAND in ADD) echo '", kResult, "';;\nDEL) ",
+                                      "touch ", scripts_.path(), "/began\nuntil [ -e ",
+                                      scripts_.path(), "/go-on ]; do sleep 0.05; done;; esac"));
+  spec.attempt = 1;
+  const auto next = engine_->RunSandbox(spec, "");
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_TRUE(WaitUntil([&] { return scripts_.root().Exists("began"); }));
+  EXPECT_THAT(Differences(), IsEmpty());
+  ASSERT_TRUE(scripts_.root().ReplaceFile("go-on", "").ok());
+  EXPECT_TRUE(WaitUntil([&] { return engine_->ListSandboxes().size() == 1; }));
+  EXPECT_TRUE(engine_->RemoveSandbox(*next).ok());
+  ExpectNothingLeft();
+}
+
 // While it is Ready, kubelet neither stops it again nor makes the pod's next sandbox.
 TEST_F(SandboxNetworkTest, APodWhoseStopHasFailedIsNotReady) {
   scripts_.WriteGood("main", kResult);
