@@ -79,12 +79,12 @@ TEST_F(NetworkDaemonTest, ADelThatFailsFailsTheStopUntilItIsMended) {
 
 TEST_F(NetworkDaemonTest, ADelThatHangsIsEndedAndHoldsNoOtherPodUp) {
   const std::string mark = "sleep " + OwnMark(1);
-  WriteBridgeAndDel(absl::StrCat("trap '' TERM\ntouch began\n", mark, " &\nwait"));
+  WriteBridgeAndDel(absl::StrCat("trap '' TERM\n", mark, " &\nwait"));
   const std::string pod = RunPod();
   const absl::Time start = absl::Now();
   grpc::Status status;
   std::thread client([&] { status = StopPod(pod); });
-  EXPECT_TRUE(Eventually([&] { return files_.root().Exists("began"); }));
+  EXPECT_TRUE(Eventually([&] { return !ProcessesWith(mark).empty(); }));
   const std::string other = RunPod();
   EXPECT_FALSE(ProcessesWith(mark).empty()) << "that pod has waited for the plugin's end";
   EXPECT_THAT(PodStatus(other).network().ip(), StartsWith("10.191."));
@@ -123,11 +123,11 @@ exit 1
 TEST_F(NetworkDaemonTest, AStatusThatHangsHoldsNobodyUp) {
   const std::string mark = "sleep " + OwnMark(2);
   WriteAlone(absl::StrCat("cat > /dev/null\n[ $CNI_COMMAND = STATUS ] || exit 0\n",
-                          "trap '' TERM\ntouch ", files_.path(), "/began\n", mark, " &\nwait\n"));
+                          "trap '' TERM\n", mark, " &\nwait\n"));
   const absl::Time start = absl::Now();
   cri::RuntimeCondition first;
   std::thread client([&] { first = NetworkReady(); });
-  EXPECT_TRUE(Eventually([&] { return files_.root().Exists("began"); }));
+  EXPECT_TRUE(Eventually([&] { return !ProcessesWith(mark).empty(); }));
   const cri::RuntimeCondition second = NetworkReady();
   EXPECT_EQ(CountPods(), 0u);
   EXPECT_FALSE(ProcessesWith(mark).empty()) << "the others have waited for the plugin's end";
@@ -193,7 +193,8 @@ TEST_F(NetworkOutageTest, APodWithAHostPortComesBackAfterIt) {
   EXPECT_TRUE(StopPod(failed).ok());
   EXPECT_TRUE(StopPod(failed).ok());
   const std::string next = RunPod(InFastLane(pod, 2));
-  EXPECT_TRUE(Eventually([&] { return Leases().size() == 2; })) << "it gives back the second's";
+  EXPECT_TRUE(Eventually([&] { return CountPods() == 1; })) << "it removes the remains";
+  EXPECT_EQ(Leases().size(), 2u) << "of the second attempt";
   Serve(next, "again");
   ExpectPage("127.0.0.1", kHostPort, "again");
   EXPECT_EQ(Doctor().exit.code, 0) << Doctor().out;
