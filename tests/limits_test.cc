@@ -120,13 +120,16 @@ TEST_F(LimitsTest, ABusyLoopGetsItsShareOfTheCpu) {
 TEST_F(LimitsTest, SharesDivideACpuThatTwoWant) {
   const std::string pod = RunPod();
   const auto busy = [&](int64_t shares) {
-    cri::ContainerConfig config = Shell("while :; do :; done");
+    cri::ContainerConfig config = Shell("echo on; while :; do :; done");
     config.mutable_linux()->mutable_resources()->set_cpu_shares(shares);
     config.mutable_linux()->mutable_resources()->set_cpuset_cpus("1");
     return Start(pod, config);
   };
   const std::string small = busy(256);
   const std::string large = busy(1024);
+  for (const std::string& id : {small, large}) {
+    ASSERT_TRUE(Eventually([&] { return Output(id) == "on\n"; })) << "it doesn't run yet";
+  }
   const uint64_t small_before = CpuNanos(pod, small);
   const uint64_t large_before = CpuNanos(pod, large);
   const absl::Time begin = absl::Now();
