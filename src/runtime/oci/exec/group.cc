@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <iterator>
 #include <utility>
@@ -175,13 +176,19 @@ bool ExecGroup::TryRemove() const {
 }
 
 void ExecGroup::Remove() const {
-  // The last process may still be ending.
-  for (int i = 0; i < 20; ++i) {
+  // The last process may still be ending: it is in the group, and can't be moved. On a busy machine
+  // that takes some turns of the scheduler.
+  constexpr absl::Duration kPatience = absl::Milliseconds(300);
+  constexpr absl::Duration kLongestPause = absl::Milliseconds(10);
+  const absl::Time deadline = MonotonicNow() + kPatience;
+  absl::Duration pause = absl::Milliseconds(1);
+  do {
     if (TryRemove()) return;
     MoveOut();
     if (TryRemove()) return;
-    absl::SleepFor(absl::Milliseconds(1));
-  }
+    absl::SleepFor(pause);
+    pause = std::min(2 * pause, kLongestPause);
+  } while (MonotonicNow() < deadline);
   LeftGroups& left = Left();
   absl::MutexLock lock(&left.mutex);
   if (left.groups.size() < kMostLeft) left.groups.push_back(*this);
