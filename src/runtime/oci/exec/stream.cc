@@ -24,7 +24,7 @@ constexpr absl::Duration kTerminal = absl::Seconds(30);
 constexpr absl::Duration kReaped = absl::Seconds(5);
 // The longest time in which crun looks at the container and forks, and the interval of looks for
 // that.
-constexpr absl::Duration kEntering = absl::Seconds(1);
+constexpr absl::Duration kEntering = absl::Seconds(5);
 constexpr int kLookMilliseconds = 1;
 
 class Running final : public RunningCommand {
