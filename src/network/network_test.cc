@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "base/random_id.h"
 #include "base/subprocess.h"
+#include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "network/plugins_for_test.h"
@@ -410,8 +411,16 @@ TEST_F(NetworkTest, APluginThatIsLeftAtAnAddIsEnded) {
   auto left = start(id_);
   auto others = start(RandomId());
   ASSERT_TRUE(left.ok() && others.ok()) << left.status() << others.status();
+  // The kernel lets the parent of a new program go on before the program's environment is visible.
+  const FsRoot host = *FsRoot::Open("/");
+  for (const pid_t pid : {left->pid(), others->pid()}) {
+    const std::string environment = absl::StrCat("proc/", pid, "/environ");
+    ASSERT_TRUE(WaitUntil([&] { return !host.Read(environment).value_or("").empty(); }));
+  }
   Open();
-  EXPECT_EQ(left->Wait(absl::Now() + absl::Seconds(30))->signal, SIGKILL);
+  const auto ended = left->Wait(absl::Now() + absl::Seconds(30));
+  ASSERT_TRUE(ended.ok()) << ended.status();
+  EXPECT_EQ(ended->signal, SIGKILL);
   EXPECT_FALSE(others->Wait(absl::Now()).ok());
   EXPECT_TRUE(others->Signal(SIGKILL).ok());
   EXPECT_TRUE(others->Wait().ok());
