@@ -277,7 +277,8 @@ TEST_F(ExecServerTest, ACommandWhoseOutputCannotBeWaitedForIsAnError) {
 }
 
 TEST_F(ExecServerTest, ASpdyClientMustOpenItsStreamsInTime) {
-  Start({.creation_timeout = absl::Milliseconds(200)});
+  // Far longer than opening one stream takes.
+  Start({.creation_timeout = absl::Seconds(3)});
   auto client = Spdy(Shell("echo never"));
   ASSERT_NE(client, nullptr);
   const auto error = client->Open({{"streamtype", "error"}});
@@ -310,7 +311,9 @@ TEST_F(ExecServerTest, AnIdleStreamOfACommandThatDoesNotReadEnds) {
 }
 
 TEST_F(ExecServerTest, GarbageEndsItsConnectionAndNoOther) {
-  auto good = WebSocket(Shell("sleep 0.3; echo fine"));
+  StreamRequest waits = Shell("read go; echo fine");
+  waits.input = true;
+  auto good = WebSocket(waits);
   auto spdy = Spdy(Shell("sleep 1000"));
   auto websocket = WebSocket(Shell("sleep 1000"));
   ASSERT_TRUE(good != nullptr && spdy != nullptr && websocket != nullptr);
@@ -323,6 +326,7 @@ TEST_F(ExecServerTest, GarbageEndsItsConnectionAndNoOther) {
   EXPECT_TRUE(spdy->gone_away);
   ASSERT_TRUE(websocket->connection().Write(std::string(4096, '\xff')).ok());
   EXPECT_TRUE(websocket->ReadToEnd().ok());
+  ASSERT_TRUE(good->Send(0, "\n").ok());
   ASSERT_TRUE(good->ReadToEnd().ok());
   EXPECT_EQ(good->received[1], "fine\n");
   EXPECT_TRUE(WaitUntil([&] { return backend_.running == 0; }));
