@@ -188,7 +188,7 @@ TEST_F(NriHostileTest, MessagesOfMillionsOfEmptyMembersAreNotParsed) {
 
 // The daemon drops the connection within the plugin's own call, and goes on caring for others.
 TEST_F(NriHostileTest, APluginThatIsDisconnectedWithinItsCallEndsThere) {
-  options_.config.request_timeout_ms = 50;
+  options_.config.request_timeout_ms = 500;
   options_.config.default_policy.strikes = 1;
   absl::Notification updating;
   absl::Notification go_on;
@@ -351,7 +351,7 @@ TEST_F(NriHostileTest, WhenEventsWereDroppedAllPluginsJoinAnew) {
 }
 
 TEST_F(NriHostileTest, APluginThatNeverReadsIsLeftOut) {
-  options_.config.request_timeout_ms = 50;
+  options_.config.request_timeout_ms = 500;
   options_.config.default_policy.strikes = 2;
   Start();
   // Registers by hand, answers Configure and Synchronize, and then reads no more.

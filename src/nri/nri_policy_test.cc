@@ -18,7 +18,8 @@ using ::testing::HasSubstr;
 
 class NriPolicyTest : public NriFixture {
  protected:
-  NriPolicyTest() { options_.config.request_timeout_ms = 50; }
+  // Far longer than a plugin takes that answers.
+  NriPolicyTest() { options_.config.request_timeout_ms = 500; }
 
   // From now on it answers nothing until the end of the test.
   void Hang(TestPlugin& plugin) {
