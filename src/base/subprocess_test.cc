@@ -12,6 +12,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "base/dir_for_test.h"
+#include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -232,8 +233,7 @@ TEST(SubreaperTest, OrphansAreReaped) {
   const auto result = RunProgram(Shell("(sleep 0.2 & echo $!)"));
   ASSERT_TRUE(result.ok()) << result.status();
   const pid_t orphan = std::stoi(result->out);
-  for (int i = 0; i < 200 && kill(orphan, 0) == 0; ++i) absl::SleepFor(absl::Milliseconds(20));
-  EXPECT_NE(kill(orphan, 0), 0);
+  EXPECT_TRUE(WaitUntil([&] { return kill(orphan, 0) != 0; }));
 }
 
 TEST(FindProgramTest, FindsAndNamesWhatIsMissing) {

@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/synchronization/mutex.h"
 #include "agent/node/node_view.h"
 #include "base/dir_for_test.h"
@@ -23,7 +25,6 @@ namespace plimsoll::agent {
 namespace {
 
 namespace cri = ::runtime::v1;
-using ::testing::Contains;
 using ::testing::HasSubstr;
 
 // As containerd 1.6: every call but Version is UNIMPLEMENTED.
@@ -164,10 +165,13 @@ TEST_F(RuntimeTopologyTest, AMessageThatCannotBeDecodedMakesTheNodeNotReady) {
   EXPECT_EQ((*view)->State().reason, "TopologyUnusable");
   EXPECT_THAT((*view)->State().message, HasSubstr("can't be decoded"));
   EXPECT_EQ((*view)->State().capacity.at("cpu").Value(), 4);
-  {
+  // It is told a moment after the state has changed.
+  EXPECT_TRUE(WaitUntil([&] {
     const absl::MutexLock lock(&mutex);
-    EXPECT_THAT(events, Contains(HasSubstr("can't be decoded")));
-  }
+    return absl::c_any_of(events, [](const std::string& event) {
+      return absl::StrContains(event, "can't be decoded");
+    });
+  }));
   broken_.goes_on = true;
   server_->Shutdown(std::chrono::system_clock::now());  // as a runtime that is restarted
   Serve(&broken_);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/subprocess.h"
@@ -56,7 +57,8 @@ class RuncTest : public ::testing::Test {
         runtime().Exec("a", machine_->group("a"), {.argv = {"/bin/sh", "-c", "exit 5"}});
     ASSERT_TRUE(failed.ok()) << failed.status();
     EXPECT_EQ(failed->exit_code, 5);
-    EXPECT_THAT(machine_->Log("a"), HasSubstr("Seccomp:\t2\n"));
+    EXPECT_TRUE(WaitUntil([&] { return absl::StrContains(machine_->Log("a"), "Seccomp:\t2\n"); }))
+        << machine_->Log("a");
     const absl::Status deleted = runtime().Delete("a", machine_->group("a"));
     EXPECT_TRUE(deleted.ok()) << deleted;
     EXPECT_THAT(machine_->Leftovers("a"), IsEmpty());
