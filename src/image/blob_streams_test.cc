@@ -152,7 +152,7 @@ TEST(BlobStreamsTest, AProcessThatOwesAnAnswerGivesNoFurtherBlob) {
   BlobStreams streams(
       [&started](const std::function<bool()>&) -> absl::StatusOr<std::unique_ptr<SkopeoProxy>> {
         ++started;
-        auto proxy = StartProgram({"/usr/bin/python3", "-c", kLateProxy}, absl::Seconds(2));
+        auto proxy = StartProgram({"/usr/bin/python3", "-c", kLateProxy}, absl::Seconds(5));
         if (!proxy.ok()) return proxy;
         const absl::Status opened = (*proxy)->OpenImage("docker://test");
         if (!opened.ok()) return opened;

@@ -46,7 +46,7 @@ TEST(Client, AKeeperIsAskedForTheDaemonThatIsGone) {
     auto client = Client::Open({.address = "unix://" + dir.path() + "/none.sock",
                                 .keeper = std::make_unique<CountingKeeper>(revived, left)});
     ASSERT_TRUE(client.ok()) << client.status();
-    (*client)->SetPatience({.wait = absl::Milliseconds(500), .lost = [&lost] { ++lost; }});
+    (*client)->SetPatience({.wait = absl::Seconds(2), .lost = [&lost] { ++lost; }});
     EXPECT_TRUE(absl::IsUnavailable((*client)->RuntimeStatus(false).status()));
     EXPECT_TRUE((*client)->stuck());
     EXPECT_GE(revived, 1);

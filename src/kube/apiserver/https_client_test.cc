@@ -151,8 +151,8 @@ TEST_F(HttpsClientTest, WaitsNoLongerThanItsPatience) {
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(status.message(), HasSubstr("slow down"));
   // Used up.
-  StartWith(TestAnswer(429, json::object(), "Retry-After: 1\r\n"));
-  EXPECT_EQ(Fail("GET", absl::Milliseconds(1500)).code(), absl::StatusCode::kResourceExhausted);
+  StartWith(TestAnswer(429, json::object(), "Retry-After: 2\r\n"));
+  EXPECT_EQ(Fail("GET", absl::Milliseconds(3900)).code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(server_->requests().size(), 2u);
   // Without a time, whoever asked decides.
   StartWith(TestAnswer(503, json::object()));
