@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/dir_for_test.h"
+#include "base/socket_probe.h"
 #include "base/subprocess.h"
 #include "base/unique_fd.h"
 #include "base/wait_until_for_test.h"
@@ -81,7 +82,7 @@ TEST(Units, ABusWithoutSystemdIsToldApart) {
   const absl::Cleanup stop = [&bus] {
     EXPECT_TRUE(bus->KillGroup(absl::Now() + absl::Minutes(1)).ok());
   };
-  ASSERT_TRUE(WaitUntil([&dir] { return dir.root().Exists("bus"); }));
+  ASSERT_TRUE(WaitUntil([&dir] { return ProbeSocket(dir.root().PathOf("bus")).ok(); }));
   const absl::Status status = ConnectUnitsAt(AddressOf(dir), absl::Minutes(1)).status();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_THAT(std::string(status.message()),
