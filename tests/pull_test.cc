@@ -214,6 +214,7 @@ class WithoutSkopeoTest : public ImagePullTest {
   void SetUp() override {
     const auto unshare = FindProgram("unshare");
     if (!unshare.ok()) GTEST_SKIP() << unshare.status();
+    if (!FindProgram("skopeo").ok()) GTEST_SKIP() << "no skopeo to hide here";
     node_.StartBy({*unshare, "--mount", "--propagation", "slave", "/bin/sh", "-c",
                    "mount --bind /dev/null \"$(command -v skopeo)\" && exec \"$0\" \"$@\""});
     ImagePullTest::SetUp();

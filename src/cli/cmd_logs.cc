@@ -180,8 +180,8 @@ absl::Status FollowAll(pod::Client& client, const pod::EventWatch& events,
   absl::Time look_at = absl::InfinitePast();
   uint64_t seen = 0;
   for (bool over = false; some_go_on() && (!over || more);) {
-    // Read before the logs, so that the logs hold all that was printed until then. A later line in
-    // the log ends the wait for it.
+    // Read before the logs, so that the logs hold all that was printed until then. A later line
+    // ends this wait.
     over = absl::Now() > span.until + kUnwritten;
     more = false;
     const bool look = MonotonicNow() >= look_at || events.news() > seen;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "base/fs_root.h"
+#include "base/random_id.h"
 #include "base/socket_probe.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
@@ -147,13 +149,17 @@ std::string NoteOfHiddenPods(const std::string& socket, const std::string& servi
   if (run != service && run != own) return "";
   const absl::StatusOr<FsRoot> other = FsRoot::Open(run == own ? service : own);
   if (!other.ok()) return "";
-  const size_t pods = other->List("sandboxes").value_or(std::vector<std::string>()).size();
+  const auto names = other->List("sandboxes").value_or(std::vector<std::string>());
+  const auto pods =
+      std::count_if(names.begin(), names.end(), [](const auto& name) { return IsId(name); });
   if (pods == 0) return "";
-  return absl::StrCat("note: not shown: ", pods, pods == 1 ? " pod" : " pods",
-                      run == own ? " of plimsolld, which doesn't run (systemctl start plimsolld)"
-                                 : " that `plimsoll` started without plimsolld, and that it shows "
-                                   "and stops while plimsolld doesn't run",
-                      "\n");
+  const char* const of = pods == 1 ? " pod" : " pods";
+  return run == own
+             ? absl::StrCat("note: not shown: ", pods, of,
+                            " of plimsolld, which doesn't run (systemctl start plimsolld)\n")
+             : absl::StrCat("note: not shown: ", pods, of,
+                            " started without plimsolld, which commands reach while plimsolld "
+                            "doesn't run\n");
 }
 
 absl::StatusOr<std::unique_ptr<pod::Client>> Connect(const ConnectOptions& options) {

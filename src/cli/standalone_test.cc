@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/dir_for_test.h"
+#include "base/random_id.h"
 #include "base/subprocess.h"
 #include "base/unique_fd.h"
 #include "cli/connect.h"
@@ -120,12 +121,12 @@ TEST(Standalone, PodsOfTheOtherKindAreNoted) {
   };
   EXPECT_EQ(note(service), "");
   ASSERT_TRUE(dir.root().MakeDirs("service/sandboxes").ok());
-  ASSERT_TRUE(dir.root().MakeDirs("own/sandboxes/12").ok());
-  EXPECT_THAT(note(service), HasSubstr("not shown: 1 pod that `plimsoll` started without"));
+  ASSERT_TRUE(dir.root().MakeDirs("own/sandboxes/" + RandomId()).ok());
+  EXPECT_THAT(note(service), HasSubstr("not shown: 1 pod started without plimsolld"));
   EXPECT_EQ(note(own), "");
   EXPECT_EQ(note(dir.path() + "/third"), "");
-  ASSERT_TRUE(dir.root().MakeDirs("service/sandboxes/34").ok());
-  ASSERT_TRUE(dir.root().MakeDirs("service/sandboxes/56").ok());
+  ASSERT_TRUE(dir.root().MakeDirs("service/sandboxes/" + RandomId()).ok());
+  ASSERT_TRUE(dir.root().MakeDirs("service/sandboxes/" + RandomId()).ok());
   EXPECT_THAT(note(own), HasSubstr("not shown: 2 pods of plimsolld, which doesn't run"));
 }
 

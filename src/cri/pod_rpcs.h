@@ -37,8 +37,9 @@ class PodRpcs {
         kubelet_(engine, info_.pod_resources ? info_.facts : FactsSource()) {}
 
   // --- sandboxes (sandbox_rpcs.cc)
-  // A pod whose client has gone meanwhile is removed again: a client that was killed knows no id,
-  // and a list without the pod was true when its successor asked.
+  // The pod of a client that leaves before the answer is removed: nobody has its id, and the
+  // client's successor may have listed pods too early to see it. Past its deadline a client may
+  // still be there, and finds the pod.
   absl::Status RunPodSandbox(const CallContext& call,
                              const ::runtime::v1::RunPodSandboxRequest& request,
                              ::runtime::v1::RunPodSandboxResponse* response);
@@ -112,6 +113,8 @@ class PodRpcs {
   void WarnOfOomScore(const std::string& sandbox_id,
                       const ::runtime::v1::LinuxContainerResources& resources,
                       const ::runtime::v1::LinuxContainerResources& overhead);
+  // Removes the pod that nobody has the id of. CANCELLED.
+  absl::Status RemoveUnknown(const std::string& sandbox_id);
   // True if `status` is NOT_FOUND of the pod itself, not of something that it needs.
   bool IsGone(const std::string& sandbox_id, const absl::Status& status) const;
   absl::Status CheckRuntimeHandler(const std::string& name) const;

@@ -99,13 +99,24 @@ absl::Status PodRpcs::RunPodSandbox(const CallContext& call,
   }
   PLIMSOLL_ASSIGN_OR_RETURN(std::string id,
                             engine_->RunSandbox(spec, request.config().SerializeAsString()));
-  if (call.cancellation->cancelled()) {
-    return AlsoNotSetBack(absl::CancelledError("the client has gone"), engine_->RemoveSandbox(id));
-  }
+  if (call.cancellation->cancelled() && absl::Now() < call.deadline) return RemoveUnknown(id);
   Warn(events_, id, "", warnings);
   WarnOfOomScore(id, request.config().linux().resources(), request.config().linux().overhead());
   response->set_pod_sandbox_id(id);
   return absl::OkStatus();
+}
+
+absl::Status PodRpcs::RemoveUnknown(const std::string& sandbox_id) {
+  const absl::Status removed = engine_->RemoveSandbox(sandbox_id);
+  if (removed.ok() || IsGone(sandbox_id, removed)) {
+    Forget(sandbox_id, "");
+  } else {
+    Warn(
+        events_, sandbox_id, "",
+        {absl::StrCat("its client left before it had this pod's id, and the pod can't be removed: ",
+                      removed.message())});
+  }
+  return absl::CancelledError("the client has gone");
 }
 
 void PodRpcs::AskKubeletAgain(const std::string& sandbox_id) {

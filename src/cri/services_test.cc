@@ -4,8 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/wait_until_for_test.h"
+#include "cri/object_caches.h"
+#include "cri/pod_rpcs.h"
 #include "cri/services_fixture_for_test.h"
 #include "gmock/gmock.h"
+#include "runtime/event_log.h"
 
 namespace plimsoll::cri {
 namespace {
@@ -55,6 +58,29 @@ runtime::ContainerRecord Main(const std::string& id, const std::string& sandbox,
   record.state = state;
   record.client_config = MainConfig(app).SerializeAsString();
   return record;
+}
+
+TEST_F(ServicesTest, ThePodOfAClientThatHasLeftIsRemoved) {
+  ObjectCaches caches(&engine_);
+  runtime::EventLog events;
+  PodRpcs rpcs(&engine_, &events, {}, &caches);
+  v1::RunPodSandboxRequest request;
+  *request.mutable_config() = PodConfig();
+  v1::RunPodSandboxResponse response;
+  EXPECT_CALL(engine_, RunSandbox(_, _)).WillRepeatedly(Return("id1"));
+  EXPECT_CALL(engine_, RemoveSandbox("id1"))
+      .WillOnce(Return(absl::OkStatus()))
+      .WillOnce(Return(absl::InternalError("no room")));
+  CallContext call;
+  EXPECT_TRUE(rpcs.RunPodSandbox(call, request, &response).ok());
+  call.cancellation->Cancel();
+  EXPECT_TRUE(absl::IsCancelled(rpcs.RunPodSandbox(call, request, &response)));
+  EXPECT_THAT(events.Since(0), IsEmpty());
+  EXPECT_TRUE(absl::IsCancelled(rpcs.RunPodSandbox(call, request, &response)));
+  EXPECT_THAT(events.Since(0),
+              ElementsAre(Field(&runtime::Event::message, HasSubstr("can't be removed: no room"))));
+  call.deadline = absl::Now();  // the client may still be there, and lists pods
+  EXPECT_TRUE(rpcs.RunPodSandbox(call, request, &response).ok());
 }
 
 TEST_F(ServicesTest, RunPodSandboxGivesSpecAndMessageToTheEngine) {

@@ -262,16 +262,16 @@ void TellNodeProblems(const Config& config) {
   }
 }
 
+absl::StatusOr<std::optional<int>> BecomeDaemon(const Flags& flags) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckDescriptorLimit());
+  if (!flags.keep_streams) return std::nullopt;
+  return BecomeMainProcess();
+}
+
 // The exit code of a process that doesn't go on as the daemon.
 std::optional<int> BeginService(const Flags& flags) {
   BlockSignals();
-  absl::StatusOr<std::optional<int>> ended = std::nullopt;
-  const absl::Status descriptors = CheckDescriptorLimit();
-  if (!descriptors.ok()) {
-    ended = descriptors;
-  } else if (flags.keep_streams) {
-    ended = BecomeMainProcess();
-  }
+  const absl::StatusOr<std::optional<int>> ended = BecomeDaemon(flags);
   if (ended.ok()) return *ended;
   std::fprintf(stderr, "plimsolld: %s\n", std::string(ended.status().message()).c_str());
   return 1;

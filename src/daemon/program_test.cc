@@ -155,8 +155,9 @@ TEST_F(ProgramTest, AStateDirectoryOnOverlayfsIsRefused) {
   const std::string directory = absl::StrCat(dir_.path(), "/state");
   const std::string layers = absl::StrCat("lowerdir=", dir_.path(), "/lower,upperdir=", dir_.path(),
                                           "/upper,workdir=", dir_.path(), "/work");
-  ASSERT_EQ(mount("overlay", directory.c_str(), "overlay", 0, layers.c_str()), 0)
-      << strerror(errno);
+  const int mounted = mount("overlay", directory.c_str(), "overlay", 0, layers.c_str());
+  if (mounted != 0 && errno == EINVAL) GTEST_SKIP() << "no overlay is possible in " << dir_.path();
+  ASSERT_EQ(mounted, 0) << strerror(errno);
   EXPECT_THAT(Run(Flags()).err,
               HasSubstr(absl::StrCat("the state directory ", directory, " is on overlayfs")));
   ASSERT_EQ(umount(directory.c_str()), 0);

@@ -33,8 +33,9 @@ absl::Status GoneOr(const absl::Status& status, pid_t pid) {
   return status;
 }
 
-// PF_EXITING of the kernel's task flags, field 9.
-constexpr uint64_t kExiting = 0x4;
+// PF_EXITING and PF_SIGNALED of the kernel's task flags, field 9. A signal that kills sets the
+// latter.
+constexpr uint64_t kEnding = 0x4 | 0x400;
 
 // proc(5): "pid (comm) state ppid ...". The name may hold blanks and brackets of its own.
 absl::StatusOr<ProcessEntry> ReadStat(const FsRoot& root, const std::string& file, pid_t pid) {
@@ -55,7 +56,7 @@ absl::StatusOr<ProcessEntry> ReadStat(const FsRoot& root, const std::string& fil
       uint64_t pending = 0;  // field 31
       const bool killed = fields.size() > 28 && absl::SimpleAtoi(fields[28], &pending) &&
                           (pending & uint64_t{1} << (SIGKILL - 1)) != 0;
-      entry.ending = entry.zombie || killed || (flags & kExiting) != 0;
+      entry.ending = entry.zombie || killed || (flags & kEnding) != 0;
       return entry;
     }
   }

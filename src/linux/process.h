@@ -28,8 +28,8 @@ struct ProcessEntry {
   ProcessId id;
   pid_t parent = 0;
   bool zombie = false;  // has ended, and nobody has waited for it yet
-  // It has SIGKILL, or its end has begun: it runs no instruction of its own any more, and gives
-  // back what it holds. Also true of a zombie.
+  // It has SIGKILL, or its end has begun. It may hold files and memory for a moment. True of a
+  // zombie too.
   bool ending = false;
 };
 // NOT_FOUND when there is no such process. `root` holds proc/.

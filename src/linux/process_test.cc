@@ -82,6 +82,7 @@ TEST_F(ProcessTest, ProcessesThatEnd) {
   EXPECT_FALSE(ending("S", 0x400140, 1 << (SIGTERM - 1)));
   EXPECT_TRUE(ending("S", 0x400140, 1 << (SIGKILL - 1)));
   EXPECT_TRUE(ending("R", 0x400144, 0));
+  EXPECT_TRUE(ending("R", 0x400540, 0));
   EXPECT_TRUE(ending("Z", 0x400140, 0));
 }
 

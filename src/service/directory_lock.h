@@ -24,8 +24,12 @@ class DirectoryLock {
   static absl::Status CheckFree(const FsRoot& directory, absl::string_view what);
 
   DirectoryLock(DirectoryLock&&) = default;
-  DirectoryLock& operator=(DirectoryLock&&) = default;
-  // Releases it also for a child that has not yet become another program.
+  DirectoryLock& operator=(DirectoryLock&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  // Releases it also for a child that has not yet become another program. Such a child destroys no
+  // copy of it: that would release the parent's.
   ~DirectoryLock();
 
  private:

@@ -9,6 +9,7 @@
 
 #include <thread>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
@@ -57,7 +58,7 @@ TEST(DirectoryLock, ALockWhoseHolderIsDeadIsWaitedFor) {
 TEST(DirectoryLockTest, AKilledHolderIsWaitedFor) {
   const TestDir dir;
   constexpr size_t kMemory = size_t{256} << 20;
-  const Pipe locked = *MakePipe();
+  Pipe locked = *MakePipe();
   const pid_t holder = fork();
   if (holder == 0) {
     const auto lock = DirectoryLock::Take(dir.root(), "state directory");
@@ -66,13 +67,17 @@ TEST(DirectoryLockTest, AKilledHolderIsWaitedFor) {
     if (!lock.ok() || memory == MAP_FAILED || write(locked.writer.get(), "+", 1) != 1) _exit(1);
     for (;;) pause();
   }
+  const absl::Cleanup end = [&] {
+    EXPECT_EQ(kill(holder, SIGKILL), 0);
+    EXPECT_EQ(waitpid(holder, nullptr, 0), holder);
+  };
+  locked.writer.Reset();
   char byte = 0;
   ASSERT_EQ(read(locked.reader.get(), &byte, 1), 1);
   ASSERT_TRUE(absl::IsFailedPrecondition(DirectoryLock::CheckFree(dir.root(), "directory")));
   ASSERT_EQ(kill(holder, SIGKILL), 0);
   const auto lock = DirectoryLock::Take(dir.root(), "state directory");
   EXPECT_TRUE(lock.ok()) << lock.status();
-  EXPECT_EQ(waitpid(holder, nullptr, 0), holder);
 }
 
 // A killed daemon leaves its lock file, with a pid that may be reused by now.

@@ -27,10 +27,10 @@ class PodBoard {
   // Shows the object in place of the pod's earlier one. Sets metadata.resourceVersion. An equal
   // object is no change.
   void Put(const PodKey& pod, nlohmann::json object);
-  // As Put, where `is_latest` holds. False: it doesn't, and nothing has changed. It is asked under
-  // the lock of the board, so that no older object takes the place of a newer one.
+  // Shows the object if `is_latest` holds, which is called with the board's lock. False: nothing
+  // has changed.
   bool PutIf(const PodKey& pod, nlohmann::json object, absl::FunctionRef<bool()> is_latest);
-  // Shows what `change` makes of the pod's object, if there is one. Under the lock likewise.
+  // Replaces the pod's object, if there is one, by what `change` makes of it, with the lock held.
   void Change(const PodKey& pod,
               absl::FunctionRef<nlohmann::json(const nlohmann::json& shown)> change);
   void Remove(const PodKey& pod);

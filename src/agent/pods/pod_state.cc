@@ -80,8 +80,8 @@ absl::Status PodState::Change(absl::FunctionRef<void(PodRecord&)> change,
   PodRecord next = record_;
   change(next);
   PLIMSOLL_RETURN_IF_ERROR(store_.Put({next}));
-  record_ = std::move(next);
   ++changes_;
+  record_ = std::move(next);
   if (manifest != nullptr) manifest_ = std::move(manifest);
   return absl::OkStatus();
 }
@@ -161,8 +161,8 @@ absl::Status PodState::PutLocked(PodStore& store, absl::Span<const Regrant> regr
   next.push_back(pod.record_);
   Apply(regrants.front().grant, next.back());
   PLIMSOLL_RETURN_IF_ERROR(PutLocked(store, regrants.subspan(1), next));
-  pod.record_ = std::move(next[place]);
   ++pod.changes_;
+  pod.record_ = std::move(next[place]);
   return absl::OkStatus();
 }
 
@@ -194,7 +194,6 @@ PodState::Shown PodState::ToShow() const {
 }
 
 bool PodState::IsLatest(const Shown& shown) const {
-  const absl::MutexLock lock(&mutex_);
   return changes_ == shown.changes;
 }
 

@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_AGENT_PODS_POD_STATE_H_
 #define PLIMSOLL_AGENT_PODS_POD_STATE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -107,7 +108,7 @@ class PodState {
     uint64_t changes = 0;  // of the record so far
   };
   Shown ToShow() const;
-  // The record is the one that `shown` has.
+  // The record is the one that `shown` has. Waits for nothing: mutex_ is held over writes to disk.
   bool IsLatest(const Shown& shown) const;
 
  private:
@@ -122,7 +123,8 @@ class PodState {
   const std::string uid_;
   mutable absl::Mutex mutex_;
   PodRecord record_ ABSL_GUARDED_BY(mutex_);
-  uint64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;                           // of the record
+  // Of the record. Written with mutex_ held, before the record.
+  std::atomic<uint64_t> changes_ = 0;
   std::shared_ptr<const pod::Manifest> manifest_ ABSL_GUARDED_BY(mutex_);  // of Allocated()
   ObservedPod observed_ ABSL_GUARDED_BY(mutex_);
   bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;  // in the runtime, as of the last step

@@ -189,6 +189,7 @@ void ExecGroup::Remove() const {
     absl::SleepFor(pause);
     pause = std::min(2 * pause, kLongestPause);
   } while (MonotonicNow() < deadline);
+  if (TryRemove()) return;
   LeftGroups& left = Left();
   absl::MutexLock lock(&left.mutex);
   if (left.groups.size() < kMostLeft) left.groups.push_back(*this);
