@@ -68,7 +68,7 @@ TEST_F(ServicesTest, ThePodOfAClientThatHasLeftIsRemoved) {
   *request.mutable_config() = PodConfig();
   v1::RunPodSandboxResponse response;
   EXPECT_CALL(engine_, RunSandbox(_, _)).WillRepeatedly(Return("id1"));
-  EXPECT_CALL(engine_, RemoveSandbox("id1"))
+  EXPECT_CALL(engine_, RemoveSandbox(absl::string_view("id1")))
       .WillOnce(Return(absl::OkStatus()))
       .WillOnce(Return(absl::InternalError("no room")));
   CallContext call;
