@@ -60,8 +60,9 @@ class NriFixture : public ::testing::Test {
     options.name = plugin.name.substr(3);
     options.socket = options_.socket;
     absl::StatusOr<std::unique_ptr<Session>> session = Session::Start(plugin, std::move(options));
-    if (session.ok()) plugin.session = *std::move(session);
-    return session.status();
+    const absl::Status status = session.status();
+    if (status.ok()) plugin.session = *std::move(session);
+    return status;
   }
   // A plugin that gets events.
   TestPlugin& Join(const std::string& full_name) {
