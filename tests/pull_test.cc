@@ -437,7 +437,7 @@ TEST_F(TwoRegistriesPullTest, OneImageOfBothIsOneAndGoesNameByName) {
     ASSERT_TRUE(pulled.ok()) << name << ": " << pulled.error_message();
   }
   const cri::Image image = ImageOf(names[0]);
-  const std::string id = image.id();
+  const std::string& id = image.id();
   ASSERT_NE(id, "");
   EXPECT_THAT(image.repo_tags(), UnorderedElementsAreArray(names));
   ASSERT_EQ(image.repo_digests_size(), 2);
