@@ -124,7 +124,7 @@ class AgentHotPlugTest : protected ChangingTopology, public NodeAgentTest {
     }
     return message;
   }
-  // Waits until the daemon tells so many CPUs. An agent that starts takes the first topology.
+  // Waits until the daemon reports so many CPUs. An agent that starts takes the first topology.
   void AwaitTold(size_t cpus) {
     TopologyStream stream(node_);
     cri::ResourceTopology topology;

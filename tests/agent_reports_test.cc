@@ -143,7 +143,7 @@ TEST_F(AgentReportsTest, ANodeThatIsNotReadyAndIsReadyAgainIsTold) {
     }
     return count;
   };
-  // The agent may serve before it tells.
+  // The agent may serve before it reports.
   EXPECT_TRUE(Eventually([&] { return times("NodeReady") == 1; })) << agent_.Log();
   Fail("ListPodSandbox", grpc::StatusCode::INTERNAL, "out of order");
   EXPECT_TRUE(Eventually([&] { return times("NodeNotReady") == 1; })) << agent_.Log();

@@ -82,7 +82,7 @@ TEST_F(AgentTopologyTest, NoPodIsTakenUntilAGoodOneCame) {
 TEST_F(AgentTopologyTest, ALaterOneLeavesNumbersAndPods) {
   Put(kGood);
   agent_.Begin(kStaticCpus);
-  // The daemon may tell the topology of before first.
+  // The daemon may report the earlier topology first.
   ASSERT_TRUE(ReadyBecomes("True")) << agent_.NodeReady();
   agent_.Apply(Own("own"));
   ASSERT_TRUE(agent_->Await("own", IsReady)) << agent_->Log();
@@ -108,7 +108,7 @@ TEST_F(AgentTopologyTest, ALaterOneLeavesNumbersAndPods) {
 TEST_F(AgentTopologyTest, AllocationsAreShown) {
   Put(kGood);
   agent_.Begin(kStaticCpus);
-  // The daemon may tell the topology of before first.
+  // The daemon may report the earlier topology first.
   ASSERT_TRUE(ReadyBecomes("True")) << agent_.NodeReady();
   agent_.Apply(Own("own"));
   ASSERT_TRUE(agent_->Await("own", IsReady)) << agent_->Log();

@@ -92,7 +92,7 @@ class KubeletFactsTest : public NodeTest {
     kubelet().SetGrants(grants);
   }
   // As RunPod, for a pod that kubelet knows. A question has a tenth of a second, in which a busy
-  // machine may not come to the answer: then the pod is made anew.
+  // machine may not come to the answer: then the pod is made again.
   std::string RunTold(const cri::PodSandboxConfig& config, const std::string& handler = "") {
     std::string pod;
     Json picture;

@@ -400,7 +400,7 @@ TEST_F(ServerTest, CommandsHoldUpNothingElse) {
   }
   const auto exec_lane = [&] { return server_->Lanes()[static_cast<size_t>(Lane::kExec)]; };
   EXPECT_TRUE(WaitUntil([&] { return exec_lane().running == 1 && exec_lane().waiting == 1; }));
-  // It is told a moment after the call is counted.
+  // The observer is called a moment after the call is counted.
   EXPECT_TRUE(WaitUntil([&] { return exhausted >= 1; }));
   EXPECT_EQ(exhausted, 1);
   EXPECT_EQ(exec_lane().exhausted, 1u);

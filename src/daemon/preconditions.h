@@ -31,8 +31,8 @@ absl::StatusOr<runtime::DescriptorLimit> RaiseDescriptorLimit();
 // layers, logs and the database.
 absl::Status CheckFileSizeLimit();
 
-// FAILED_PRECONDITION if the state directory is on overlayfs, whose kernel takes no directory of
-// another overlayfs for a container's changes.
+// FAILED_PRECONDITION if the state directory is on overlayfs: the kernel takes no directory of one
+// for a container's changes.
 absl::Status CheckStateFileSystem(const FsRoot& state);
 
 // FAILED_PRECONDITION where RLIMIT_STACK is too low: it is the size of each thread's stack, and a

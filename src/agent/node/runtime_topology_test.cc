@@ -165,7 +165,7 @@ TEST_F(RuntimeTopologyTest, AMessageThatCannotBeDecodedMakesTheNodeNotReady) {
   EXPECT_EQ((*view)->State().reason, "TopologyUnusable");
   EXPECT_THAT((*view)->State().message, HasSubstr("can't be decoded"));
   EXPECT_EQ((*view)->State().capacity.at("cpu").Value(), 4);
-  // It is told a moment after the state has changed.
+  // The event comes a moment after the state has changed.
   EXPECT_TRUE(WaitUntil([&] {
     const absl::MutexLock lock(&mutex);
     return absl::c_any_of(events, [](const std::string& event) {
