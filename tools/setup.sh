@@ -75,7 +75,9 @@ done
 
 echo "setup: Debian packages that are missing:"
 for package in $missing; do
-  awk -v package="$package" 'index("|" $1 "|", "|" package "|") { sub(/^[^#]*#/, "#"); printf "  %-24s%s\n", package, $0 }' "$list"
+  awk -v package="$package" -v groups=" $groups " '
+    /^\[/ { take = index(groups, " " substr($0, 2, length($0) - 2) " ") }
+    take && index("|" $1 "|", "|" package "|") { sub(/^[^#]*#/, "#"); printf "  %-24s%s\n", package, $0; exit }' "$list"
 done
 
 [ "$(id -u)" = 0 ] ||

@@ -18,6 +18,9 @@ removed   # was there once
 
 [check]
 other     # for tests
+
+[elsewhere]
+gone      # not its group
 """
 # dpkg-query knows `here` and the remains of `removed`; it reports the others on stderr only.
 DPKG_QUERY = """#!/bin/sh
@@ -87,6 +90,7 @@ class SetupTest(unittest.TestCase):
         self.assertEqual(apt, ["update -q", "install -q -y --no-install-recommends gone removed"])
         self.assertIn("why gone is wanted", run.stdout)
         self.assertNotIn("is installed", run.stdout)
+        self.assertNotIn("not its group", run.stdout)
 
     def test_of_alternatives_the_installed_one_counts(self):
         (self.directory / "list").write_text("[build]\nnewer|here # why\n")
