@@ -96,12 +96,8 @@ tarball: setup-packages ## the same of Debian 12, and a tarball for other distri
 repository: setup-packages ## a signed apt repository of these packages in build/repository (KEY=, URL=)
 	@URL="$(URL)" tools/repository.sh "$(KEY)"
 
-check-release: setup setup-packages ## before a release: packages twice, byte for byte, lintian, their life in a virtual machine
-	@tests/vm/kernel.sh >/dev/null
-	@tools/packages_twice.sh $(or $(DIST),bookworm) $(ARCH)
-	@cmake --preset check >/dev/null
-	@cmake --build --preset check -j $(JOBS)
-	@tests/vm/packages.py --build build/check $(if $(DIST),--dist $(DIST))
+check-release: setup setup-packages ## before a release: packages, other Debian, arm64, other tools (STEPS: tools/check_release.sh)
+	@tools/check_release.sh $(STEPS)
 
 install: setup-build ## install programs, unit file and man pages below DESTDIR and PREFIX
 	@cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >/dev/null
