@@ -12,22 +12,28 @@ further=$3
 shift 3
 
 # Static programs have the C and C++ libraries too.
-linked() {
-  ninja -C "$build" -t inputs "$@" | grep '^/usr/lib/.*\.a$' | xargs -r realpath | owners
+archives() {
+  inputs=$(ninja -C "$build" -t inputs "$@")
+  echo "$inputs" | grep '^/usr/lib/.*\.a$' || true
   for program; do
     readelf -d "$build/bin/$program" | grep -q 'Shared library: \[libstdc++' && continue
-    owners "$(${CXX:-c++} -print-file-name=libstdc++.a)"
-    readelf -d "$build/bin/$program" | grep -q 'Shared library: \[libc\.' || owners "$(${CXX:-c++} -print-file-name=libc.a)"
+    ${CXX:-c++} -print-file-name=libstdc++.a
+    readelf -d "$build/bin/$program" | grep -q 'Shared library: \[libc\.' || ${CXX:-c++} -print-file-name=libc.a
   done
 }
-owners() {
-  if [ $# -gt 0 ]; then realpath "$@"; else cat; fi | sort -u | xargs -r dpkg-query -S | sed 's/: .*//; s/,.*//'
-}
-# Libraries that are headers alone.
-headers='nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libboost1.[0-9]*-dev libspdlog-dev'
+# Libraries whose headers have code. spdlog's package has no fmt of its own: its header-only form comes from libfmt-dev.
+headers='nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libboost1.[0-9]*-dev libspdlog-dev libfmt-dev prometheus-cpp-dev'
+for each in $headers; do
+  # The pattern also matches packages that are known and not installed.
+  dpkg-query -W -f '${db:Status-Status}\n' "$each" 2>/dev/null | grep -qx installed && continue
+  echo "licences: no package $each is installed, and its headers are compiled" >&2
+  exit 1
+done
 
 mkdir -p "$licences"
-packages="$(linked "$@" | sort -u) $further"
+linked=$(archives "$@")
+owners=$(echo "$linked" | xargs -r realpath | sort -u | xargs -r dpkg-query -S)
+packages="$(echo "$owners" | sed 's/: .*//; s/,.*//' | sort -u) $further"
 # shellcheck disable=SC2086
 for each in $(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $packages $headers 2>/dev/null |
   sed -n 's/^installed //p' | sort -u); do

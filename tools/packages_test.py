@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -13,6 +14,33 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 # Debian's build-essential, and what only developers and only packages need.
 NOT_DECLARED = {"g++", "make", "ccache"}
 NOT_LISTED = {"debhelper-compat", "po-debconf", "qemu-user"}
+# The works of NOTICE: archives of the build, and patterns of the packages with their licences.
+ARCHIVES = {
+    "gRPC": (["libgrpc.a", "libgrpc++.a"], r"libgrpc-dev|libgrpc\+\+-dev"),
+    "protobuf": (["libprotobuf.a"], "libprotobuf-dev"),
+    "absl": (["libabsl_base.a"], "libabsl-dev"),
+    "re2": (["libre2.a"], "libre2-dev"),
+    "c-ares": (["libcares.a"], "libc-ares-dev"),
+    "yaml-cpp": (["libyaml-cpp.a"], "libyaml-cpp-dev"),
+}
+WORKS = {
+    "gRPC, c-ares' client in it, upb": ARCHIVES["gRPC"][1],
+    "Protocol Buffers": ARCHIVES["protobuf"][1],
+    "Abseil": ARCHIVES["absl"][1],
+    "RE2": ARCHIVES["re2"][1],
+    "c-ares": ARCHIVES["c-ares"][1],
+    "yaml-cpp": ARCHIVES["yaml-cpp"][1],
+    "prometheus-cpp": "prometheus-cpp-dev",
+    "spdlog, fmt": "libspdlog-dev|libfmt-dev",
+    "JSON for Modern C++ (nlohmann)": "nlohmann-json3-dev",
+    "CLI11": "libcli11-dev",
+    "toml++": "libtomlplusplus-dev",
+    "Boost (Asio, Beast)": r"libboost1\.\d+-dev",
+    "GNU C Library (static programs)": "libc6-dev",
+    "GCC's runtime libraries": r"libstdc\+\+-\d+-dev",
+    "SQLite (a library in the tarball)": None,
+    "BusyBox (image of the examples)": "busybox-static",
+}
 
 
 def text(name):
@@ -119,6 +147,61 @@ class PackagesTest(unittest.TestCase):
         self.assertEqual([int(number) for number in numbers], list(range(1, migrations + 1)))
         self.assertRegex(text("src/agent/pods/pod_store.cc"),
                          re.compile(r"^constexpr int64_t kSchemaVersion = \d+;", re.M))
+
+    def collected_licences(self):
+        """The files that packaging/debian_layout.sh collects for each package, of a made-up build."""
+        layout = text("packaging/debian_layout.sh")
+        function = re.search(r"^declare_licences\(\).*?^\}\n", layout, re.M | re.S).group(0)
+        calls = re.findall(r"^declare_licences .*$", layout, re.M)
+        used = re.search(r"plimsoll_use_archives\((.*)\)", text("cmake/Dependencies.cmake")).group(1)
+        inputs = " ".join(f"/usr/lib/{platform.machine()}-linux-gnu/{archive}"
+                          for name in used.split() for archive in ARCHIVES[name][0])
+        static = text("packaging/shared-libraries").splitlines()[-1].rstrip(":").split()
+        with tempfile.TemporaryDirectory() as directory:
+            top = pathlib.Path(directory)
+            for name in ("bin", "debian", "share/doc"):
+                (top / name).mkdir(parents=True)
+            for name in ("packaging", "NOTICE"):
+                (top / name).symlink_to(TOP / name)
+            ninja = "rule link\n  command = false\n"
+            for program in {word for call in calls for word in call.split()[3:]}:
+                shutil.copy("/bin/busybox" if program in static else "/bin/true", top / "bin" / program)
+                ninja += f"build bin/{program}: link {inputs}\nbuild {program}: phony bin/{program}\n"
+            (top / "build.ninja").write_text(ninja)
+            subprocess.run(["sh", "-eu", "-c", "\n".join(["build=. share=share", function, *calls])],
+                           cwd=top, check=True, stdout=subprocess.DEVNULL)
+            for path in (top / "share/doc").iterdir():
+                self.assertEqual((path / "NOTICE").read_text(), text("NOTICE"))
+            return {path.name: {licence.name for licence in (path / "licences").iterdir()}
+                    for path in (top / "share/doc").iterdir()}
+
+    def test_packages_have_the_licences_of_the_works_that_notice_names(self):
+        works = re.findall(r"^  (\S.*?)  +\S", text("NOTICE"), re.M)
+        self.assertEqual(set(works), set(WORKS))
+        collected = self.collected_licences()
+        self.assertEqual(set(collected), {"plimsoll", "plimsoll-agent", "plimsoll-kube", "plimsoll-examples"})
+        for package, licences in collected.items():
+            named = set()
+            for work, patterns in WORKS.items():
+                if patterns is None or (work.startswith("BusyBox") and package != "plimsoll-examples") or (
+                        work.endswith("(static programs)") and package != "plimsoll"):
+                    continue
+                for pattern in patterns.split("|"):
+                    found = {licence for licence in licences if re.fullmatch(pattern, licence)}
+                    self.assertTrue(found, f"{package} lacks the licence of {work}: {pattern}")
+                    named |= found
+            self.assertEqual(licences - named, set(), f"{package}: NOTICE doesn't name them")
+
+    def test_a_library_without_its_package_is_no_missing_licence(self):
+        with tempfile.TemporaryDirectory() as directory:
+            query = pathlib.Path(directory) / "dpkg-query"
+            query.write_text('#!/bin/sh\ncase "$*" in *libfmt*) exit 1 ;; esac\necho installed\n')
+            query.chmod(0o755)
+            run = subprocess.run([TOP / "packaging/licences.sh", directory, f"{directory}/licences", ""],
+                                 capture_output=True, text=True, check=False,
+                                 env={"PATH": f"{directory}:/usr/bin:/bin"})
+            self.assertEqual(run.returncode, 1)
+            self.assertIn("no package libfmt-dev is installed", run.stderr)
 
     def test_debhelper_leaves_units_alone(self):
         calls = [line for line in text("debian/rules").splitlines()
