@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Tests of tools/kube_image and packaging/kube/Containerfile, with a made-up build of the image's program."""
+
+import pathlib
+import platform
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+# What a release build of plimsoll-kube links statically, as far as tests need it.
+ARCHIVES = ["libre2.a", "libcares.a"]
+
+
+def archive(name):
+    return f"/usr/lib/{platform.machine()}-linux-gnu/{name}"
+
+
+class KubeImageTest(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="plimsoll-test-")
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+        self.root = self.directory / "image"
+
+    def build(self, program, archives=ARCHIVES):
+        """A build directory whose plimsoll-kube is a copy of this program."""
+        build = self.directory / "build"
+        (build / "bin").mkdir(parents=True)
+        shutil.copy(program, build / "bin/plimsoll-kube")
+        (build / "build.ninja").write_text(
+            "rule link\n  command = false\n"
+            f"build bin/plimsoll-kube: link {' '.join(archive(name) for name in archives)}\n"
+            "build plimsoll-kube: phony bin/plimsoll-kube\n")
+        return build / "bin/plimsoll-kube"
+
+    def pack(self, program, *arguments):
+        return subprocess.run([TOP / "tools/kube_image", "--rootfs", self.root, *arguments, program],
+                              capture_output=True, text=True, check=False)
+
+    def test_the_image_has_the_licences_of_all_that_is_in_it(self):
+        run = self.pack(self.build("/bin/true"))
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        documents = self.root / "usr/share/doc/plimsoll-kube"
+        for name in ("LICENSE", "NOTICE"):
+            self.assertEqual((documents / name).read_bytes(), (TOP / name).read_bytes())
+        licences = {path.name for path in (documents / "licences").iterdir()}
+        # Archives, headers, shared libraries.
+        self.assertLessEqual({"libre2-dev", "libc-ares-dev", "libfmt-dev", "libspdlog-dev", "libc6"},
+                             licences)
+        self.assertIn("Victor Zverovich", (documents / "licences/libfmt-dev").read_text())
+
+    def test_a_program_whose_licences_are_unknown_is_refused(self):
+        run = self.pack("/bin/true")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("/bin/true is in no build directory", run.stderr)
+        program = self.build("/bin/true")
+        (program.parent.parent / "build.ninja").write_text("")
+        run = self.pack(program)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("unknown target 'plimsoll-kube'", run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
