@@ -5,6 +5,8 @@
 #   packaging/licences.sh BUILD DIRECTORY 'PACKAGE...' PROGRAM...
 #
 #   CXX=COMPILER  the build's (default: c++)
+#   TEXTS=1       also copies the texts that Debian's files name and leave out, as they are on any Debian:
+#                 DIRECTORY/common-licenses
 set -eu
 build=$1
 licences=$2
@@ -39,5 +41,11 @@ for each in $(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $packages $hea
   sed -n 's/^installed //p' | sort -u); do
   cp -L "/usr/share/doc/$each/copyright" "$licences/$each"
 done
+if [ -n "${TEXTS:-}" ]; then
+  mkdir -p "$licences/common-licenses"
+  find "$licences" -maxdepth 1 -type f -exec grep -ho '/usr/share/common-licenses/[A-Za-z0-9.+-]*[A-Za-z0-9+]' {} + |
+    sort -u |
+    while read -r each; do [ ! -f "$each" ] || cp -L "$each" "$licences/common-licenses/"; done
+fi
 # shellcheck disable=SC2086
 echo $packages

@@ -51,6 +51,9 @@ class KubeImageTest(unittest.TestCase):
         self.assertLessEqual({"libre2-dev", "libc-ares-dev", "libfmt-dev", "libspdlog-dev", "libc6"},
                              licences)
         self.assertIn("Victor Zverovich", (documents / "licences/libfmt-dev").read_text())
+        # libc6's file names it, and has a few words of it.
+        self.assertIn("GNU LESSER GENERAL PUBLIC LICENSE",
+                      (documents / "licences/common-licenses/LGPL-2.1").read_text())
 
     def test_a_program_whose_licences_are_unknown_is_refused(self):
         run = self.pack("/bin/true")

@@ -57,7 +57,8 @@ tools/example_image.sh "$root/share/plimsoll/images/plimsoll.dev/examples/busybo
 cp README.md LICENSE NOTICE "$document"
 cp api/README.md "$document/api"
 cp docs/*.md docs/*.svg "$document/docs"
-packaging/licences.sh "$build" "$document/licences" "${packages[*]} busybox-static" "${own_programs[@]}" "${helpers[@]}" >/dev/null
+TEXTS=1 packaging/licences.sh "$build" "$document/licences" "${packages[*]} busybox-static" \
+  "${own_programs[@]}" "${helpers[@]}" >/dev/null
 cp LICENSE NOTICE "$root"
 
 # As debian/rules finds them.
