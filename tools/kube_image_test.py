@@ -25,15 +25,16 @@ class KubeImageTest(unittest.TestCase):
         self.directory = pathlib.Path(directory.name)
         self.root = self.directory / "image"
 
-    def build(self, program, archives=ARCHIVES):
+    def build(self, program, linked="ON"):
         """A build directory whose plimsoll-kube is a copy of this program."""
         build = self.directory / "build"
         (build / "bin").mkdir(parents=True)
         shutil.copy(program, build / "bin/plimsoll-kube")
         (build / "build.ninja").write_text(
             "rule link\n  command = false\n"
-            f"build bin/plimsoll-kube: link {' '.join(archive(name) for name in archives)}\n"
+            f"build bin/plimsoll-kube: link {' '.join(archive(name) for name in ARCHIVES)}\n"
             "build plimsoll-kube: phony bin/plimsoll-kube\n")
+        (build / "CMakeCache.txt").write_text(f"A:STRING=b\nPLIMSOLL_ARCHIVES:BOOL={linked}\n")
         return build / "bin/plimsoll-kube"
 
     def pack(self, program, *arguments):
@@ -64,6 +65,29 @@ class KubeImageTest(unittest.TestCase):
         run = self.pack(program)
         self.assertEqual(run.returncode, 1)
         self.assertIn("unknown target 'plimsoll-kube'", run.stderr)
+
+    def test_libraries_of_a_release_are_those_of_the_list(self):
+        # ls needs libselinux.
+        program = self.build("/bin/ls")
+        run = self.pack(program)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("plimsoll-kube needs libselinux.so.1, which", run.stderr)
+        self.assertEqual(list(self.root.iterdir()), [])
+        shutil.rmtree(program.parent.parent)
+        run = self.pack(self.build("/bin/ls", linked="OFF"))
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+
+    def test_an_image_over_the_limit_is_refused(self):
+        program = self.build("/bin/true")
+        out = self.directory / "image.tar"
+        for limit, status in (("1", 1), ("40", 0)):
+            run = subprocess.run([TOP / "tools/kube_image", "--archive", out, "--limit", limit, program],
+                                 capture_output=True, text=True, check=False)
+            self.assertEqual((run.returncode, out.exists()), (status, status == 0), run.stderr)
+            if status:
+                self.assertRegex(run.stderr, r"the image has \d\.\d MiB, and the limit is 1 MiB")
+        self.assertIn("unpacked, is refused (40)", subprocess.run(
+            [TOP / "tools/kube_image", "--help"], capture_output=True, text=True, check=True).stdout)
 
 
 if __name__ == "__main__":
