@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests of tools/kube_image and packaging/kube/Containerfile, with a made-up build of the image's program."""
 
+import fnmatch
 import pathlib
 import platform
 import re
@@ -88,6 +89,74 @@ class KubeImageTest(unittest.TestCase):
                 self.assertRegex(run.stderr, r"the image has \d\.\d MiB, and the limit is 1 MiB")
         self.assertIn("unpacked, is refused (40)", subprocess.run(
             [TOP / "tools/kube_image", "--help"], capture_output=True, text=True, check=True).stdout)
+
+
+class ContainerfileTest(unittest.TestCase):
+    """What can be said of packaging/kube/Containerfile without a container engine."""
+
+    def setUp(self):
+        lines = (TOP / "packaging/kube/Containerfile").read_text()
+        self.comments = " ".join(re.findall(r"^# ?(.*)$", lines, re.M))
+        self.steps = re.sub(r"^#.*\n|\\\n", "", lines, flags=re.M).split("\n")
+        self.ignored = re.sub(r"#.*", "", (TOP / ".dockerignore").read_text()).split()
+
+    def version_of(self, commit_file, argument):
+        """What --version prints in a build of these sources and this --build-arg COMMIT; None: it fails."""
+        step, = [step for step in self.steps if step.startswith("RUN ") and "cmake/commit" in step]
+        self.assertIn("ARG COMMIT", self.steps[self.steps.index("FROM ${BASE} AS build"):])
+        self.assertLess(self.steps.index("ARG COMMIT"), self.steps.index(step))
+        with tempfile.TemporaryDirectory() as directory:
+            sources = pathlib.Path(directory)
+            (sources / "cmake").mkdir()
+            (sources / "cmake/commit").write_text(commit_file)
+            run = subprocess.run(["sh", "-c", step.removeprefix("RUN ")], cwd=sources, text=True,
+                                 capture_output=True, check=False,
+                                 env={"PATH": "/usr/bin:/bin"} | ({"COMMIT": argument} if argument else {}))
+            if run.returncode != 0:
+                self.assertIn("--build-arg COMMIT=", run.stderr)
+                return None
+            (sources / "script.cmake").write_text(
+                f"include({TOP}/cmake/Version.cmake)\nmessage(${{PLIMSOLL_BUILD}})\n")
+            return subprocess.run(
+                ["cmake", "-DCMAKE_BUILD_TYPE=Release", "-DPROJECT_VERSION=1.2.3",
+                 f"-DPROJECT_SOURCE_DIR={sources}", "-P", sources / "script.cmake"], text=True,
+                stderr=subprocess.PIPE, check=True).stderr.strip()
+
+    def test_builds_name_their_commit(self):
+        commit = "0123456789abcdef0123456789abcdef01234567"
+        clone = "$Format:%H$\n"
+        named = "1.2.3 (commit 0123456789ab)"
+        self.assertEqual(self.version_of(clone, commit), named)
+        self.assertEqual(self.version_of(f"{commit}\n", None), named)
+        for argument in (None, "main", "01234"):
+            self.assertIsNone(self.version_of(clone, argument), argument)
+
+    def test_the_base_is_the_callers_choice_and_its_tag_is_explained(self):
+        self.assertEqual([step for step in self.steps if step.startswith("FROM ")],
+                         ["FROM ${BASE} AS build", "FROM scratch"])
+        base, = [step for step in self.steps if step.startswith("ARG BASE=")]
+        self.assertLess(self.steps.index(base), self.steps.index("FROM ${BASE} AS build"))
+        if "@sha256:" not in base:
+            self.assertRegex(base, r":1[23]-slim$")
+            self.assertRegex(self.comments, "BASE is a tag here.*security updates.*--build-arg BASE=")
+
+    def test_the_image_is_what_kube_image_makes(self):
+        """It checks shared libraries and size, and collects licences."""
+        step, = [step for step in self.steps if "tools/kube_image" in step]
+        self.assertRegex(step, "&& tools/kube_image --rootfs /image build/release/bin/plimsoll-kube$")
+        self.assertNotIn("--limit", step)
+        self.assertEqual([step for step in self.steps if step.startswith("COPY --from")],
+                         ["COPY --from=build /image /"])
+
+    def test_the_build_is_not_given_git_or_builds_and_all_that_it_reads(self):
+        self.assertLessEqual({".git", "build"}, set(self.ignored))
+        read = re.findall(r"add_subdirectory\((\w+)", (TOP / "CMakeLists.txt").read_text())
+        read += ["src", "cmake", "packaging", "tools", "LICENSE", "NOTICE", "CMakeLists.txt",
+                 "CMakePresets.json"]
+        self.assertIn("api", read)
+        for name in read:
+            self.assertTrue((TOP / name).exists(), name)
+            self.assertFalse([pattern for pattern in self.ignored if fnmatch.fnmatch(name, pattern)], name)
 
 
 if __name__ == "__main__":
