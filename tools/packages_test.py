@@ -7,6 +7,7 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -230,6 +231,46 @@ class PackagesTest(unittest.TestCase):
         # Neither an archive of git's nor a clone.
         self.assertEqual(self.build_text("Release", "$Format:%H$\n"), "1.2.3")
         self.assertRegex(text("cmake/commit"), r"^(\$Format:%H\$|[0-9a-f]{40})\n$")
+
+    def job_says(self, build, printed):
+        """How tests/vm/packages_job ends for a program whose --version prints this."""
+        job = text("tests/vm/packages_job")
+        check = re.search(r"^is_of_build\(\) \{.*?^\}\n", job, re.M | re.S).group(0)
+        with tempfile.TemporaryDirectory() as directory:
+            program = pathlib.Path(directory) / "plimsoll"
+            program.write_text(f"#!/bin/sh\necho '{printed}'\n")
+            program.chmod(0o755)
+            return subprocess.run(
+                ["bash", "-u", "-c", f'build=$1\nfail() {{ echo "$*"; exit 1; }}\n{check}is_of_build plimsoll',
+                 "bash", build], text=True, capture_output=True, check=False,
+                env={"PATH": f"{directory}:/usr/bin:/bin"})
+
+    def test_the_job_of_packages_compares_version_and_commit(self):
+        sys.path.insert(0, str(TOP / "tests/vm"))
+        self.addCleanup(sys.path.pop, 0)
+        sys.dont_write_bytecode = True
+        import packages
+        named = "plimsoll 1.2.3 (commit 0123456789ab)"
+        unreleased = packages.build_text(TOP, "1.2.3~77.g01234567~deb12")
+        for build, printed, passes in (
+                (unreleased, named, True),
+                (unreleased, "plimsoll 1.2.3 (commit 01234567fedc)", True),
+                (unreleased, "plimsoll 1.2.3 (commit 1123456789ab)", False),
+                (unreleased, "plimsoll 1.2.3 (commit 0123456789ab+changes)", False),
+                (unreleased, "plimsoll 1.2.3", False),
+                (unreleased, "plimsoll 1.2.4 (commit 0123456789ab)", False),
+                (packages.build_text(TOP, "1.2.3~deb12"), named, True),
+                (packages.build_text(TOP, "1.2.3~deb12"), "plimsoll 1.2.3", False)):
+            with self.subTest(build=build, printed=printed):
+                run = self.job_says(build, printed)
+                self.assertEqual((run.returncode, run.stderr), (0 if passes else 1, ""))
+                self.assertEqual(run.stdout, "" if passes else f"version: {printed}, expected: plimsoll {build}\n")
+        release = re.search(r"project\(plimsoll VERSION (\S+)", text("CMakeLists.txt")).group(1)
+        debug = packages.build_text(None, "0.0.1")
+        self.assertEqual(self.job_says(debug, f"plimsoll {release}").returncode, 0)
+        self.assertEqual(self.job_says(debug, f"plimsoll {release}1").returncode, 1)
+        for program in ("plimsoll", "plimsolld", "plimsoll-agent", "plimsoll-kube"):
+            self.assertRegex(text("tests/vm/packages_job"), rf"(?m)^  is_of_build .*\b{program}\b")
 
     def preinst(self, package, configuration, schema, known=3, header=b"SQLite format 3\0", where=None):
         """Runs a package's preinst on made-up directories, whose database has this schema."""

@@ -139,6 +139,19 @@ def schema():
     return re.findall(r"^    // (\d+): ", text, re.MULTILINE)[-1]
 
 
+def build_text(packages, version):
+    """What --version prints after a program's name, as an extended regular expression. An unreleased package has the
+    commit in its version."""
+    if packages is None:
+        # A debug build, which names no commit.
+        release = re.search(r"project\(plimsoll VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text())
+        return re.escape(release.group(1))
+    release = re.match(r"[0-9.]+", version).group()
+    commit = re.search(r"\.g([0-9a-f]{8})", version)
+    commit = commit.group(1) if commit else "[0-9a-f]{8}"
+    return rf"{re.escape(release)} \(commit {commit}[0-9a-f]{{4}}\)"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True)
@@ -163,7 +176,8 @@ def main():
     shutil.rmtree(root)
     return vm.run(vm.Options(
         kernel=kernel, images=directory, results=directory / "results",
-        job=job.HERE / "packages_job", arguments=[*versions, schema()],
+        job=job.HERE / "packages_job",
+        arguments=[*versions, schema(), build_text(arguments.packages, next(iter(versions)))],
         append=[*job.SYSTEMD_ARGUMENTS, *(f"systemd.mask={name}" for name in MASK)],
         timeout=arguments.timeout))
 
