@@ -138,6 +138,22 @@ class PackagesTest(unittest.TestCase):
         for package in listed("run"):
             self.assertTrue(any(f"\n {name}" in control for name in package), package)
 
+    def test_the_documented_first_command_of_a_node_takes_its_own_release(self):
+        block = text("docs/kubernetes.md").split("## From a fresh node to a pod")[1].split("```sh\n")[1]
+        first = re.match(r"(.*\\\n)*.*\n", block).group(0)
+        with tempfile.TemporaryDirectory() as directory:
+            release = pathlib.Path(directory) / "os-release"
+            command = f'curl() {{ echo "$@"; }}\n{first.replace("/etc/os-release", str(release))}'
+            for codename in ("bookworm", "trixie"):
+                release.write_text(f'PRETTY_NAME="Debian GNU/Linux"\nVERSION_CODENAME={codename}\n')
+                run = subprocess.run(["sh", "-eu", "-c", command], text=True, capture_output=True, check=False)
+                self.assertEqual((run.returncode, run.stderr), (0, ""))
+                self.assertTrue(run.stdout.endswith(
+                    " -o /etc/apt/sources.list.d/plimsoll.sources "
+                    f"https://packages.example.com/plimsoll-{codename}.sources\n"), run.stdout)
+            release.unlink()
+            self.assertNotEqual(subprocess.run(["sh", "-c", command], capture_output=True, check=False).returncode, 0)
+
     def test_the_version_is_that_of_the_programs(self):
         version = re.search(r"project\(plimsoll VERSION (\S+)", text("CMakeLists.txt")).group(1)
         self.assertTrue(text("debian/changelog").startswith(f"plimsoll ({version}) "))
