@@ -24,6 +24,7 @@
 #include "base/monotonic_time.h"
 #include "base/null_device.h"
 #include "base/pipe.h"
+#include "base/program_machine.h"
 #include "base/status.h"
 
 namespace plimsoll {
@@ -201,7 +202,10 @@ absl::StatusOr<Child> Spawn(const Command& command) {
         return started;
       },
       child.shared_);
-  if (pid < 0) return ErrnoStatus(-pid, absl::StrCat("run ", path));
+  if (pid < 0) {
+    const absl::Status refused = ErrnoStatus(-pid, absl::StrCat("run ", path));
+    return pid == -ENOEXEC ? AlsoSay(refused, WhyNoProgram(path)) : refused;
+  }
   child.pid_ = pid;
   if (pidfd_error != 0) {
     kill(pid, SIGKILL);

@@ -1,7 +1,5 @@
 #include "daemon/own_programs.h"
 
-#include <sys/utsname.h>
-
 #include <cerrno>
 #include <vector>
 
@@ -9,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/own_program.h"
+#include "base/program_machine.h"
 #include "base/status.h"
 #include "base/subprocess.h"
 
@@ -28,11 +27,8 @@ absl::Status CheckOwnProgram(const std::string& directory, const std::string& na
   // A busy machine says nothing of the program.
   if (absl::IsDeadlineExceeded(said.status())) return absl::OkStatus();
   if (ErrnoOf(said.status()) == ENOEXEC) {
-    utsname machine = {};
-    uname(&machine);
     return absl::FailedPreconditionError(
-        absl::StrCat(path, " is no program for this machine (", machine.machine,
-                     "): it is damaged or for another architecture"));
+        absl::StrCat(path, " is no program for this machine: ", WhyNoProgram(path)));
   }
   PLIMSOLL_RETURN_IF_ERROR(said.status());
   absl::string_view found = absl::StripAsciiWhitespace(said->out);

@@ -58,9 +58,10 @@ TEST_F(OwnProgramsTest, AnotherArchitectureIsNamed) {
   Write("plimsoll-exec", std::string("\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\2\0\xff\xff\1\0\0\0", 24) +
                              std::string(100, '\0'));
   Expect(absl::StatusCode::kFailedPrecondition,
-         absl::StrCat(dir_.path(), "/plimsoll-exec is no program for this machine"));
+         absl::StrCat(dir_.path(), "/plimsoll-exec is no program for this machine: it is for "));
   Write("plimsoll-exec", "");  // as a disk that was full leaves it
-  Expect(absl::StatusCode::kFailedPrecondition, "/plimsoll-exec is no program for this machine");
+  Expect(absl::StatusCode::kFailedPrecondition,
+         "/plimsoll-exec is no program for this machine: it is empty");
 }
 
 TEST_F(OwnProgramsTest, AnotherVersionIsNamed) {

@@ -253,6 +253,19 @@ TEST_F(ProgramTest, CheckConfigAsksTheOciRuntime) {
   ASSERT_TRUE(dir_.root().ReplaceFile("config.yaml", "crun: /bin/false\n").ok());
   EXPECT_THAT(Run({PLIMSOLLD, "--config", file, "--check-config"}).err,
               HasSubstr(file + ":1:1: crun: the OCI runtime doesn't run: /bin/false"));
+  // The beginning of a program for a machine that there is none of.
+  const std::string crun = dir_.path() + "/crun";
+  ASSERT_TRUE(dir_.root()
+                  .ReplaceFile("crun",
+                               std::string("\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\2\0\xff\xff", 20) +
+                                   std::string(44, '\0'),
+                               0755)
+                  .ok());
+  ASSERT_TRUE(dir_.root().ReplaceFile("config.yaml", absl::StrCat("crun: ", crun, "\n")).ok());
+  EXPECT_THAT(
+      Run({PLIMSOLLD, "--config", file, "--check-config"}).err,
+      HasSubstr(absl::StrCat("crun: the OCI runtime doesn't run: run ", crun,
+                             ": Exec format error; it is for machine 65535 of elf.h, and ")));
 }
 
 TEST_F(ProgramTest, CheckConfigLooksIntoClassFiles) {
