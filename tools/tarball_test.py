@@ -106,6 +106,11 @@ class TarballTest(unittest.TestCase):
         for name in set(re.findall(r"@([A-Z_]+)@", script)) - {"PREFIX"}:
             self.assertIn(f"s/@{name}@/", packer)
 
+    def test_the_texts_that_licences_name_are_packed(self):
+        # Other distributions have no /usr/share/common-licenses.
+        packer = (TOP / "tools/tarball.sh").read_text()
+        self.assertIn('\nTEXTS=1 packaging/licences.sh "$build" "$document/licences"', packer)
+
     def test_units_name_the_prefix(self):
         for prefix, units in (("/usr/local", "usr/local/lib/systemd/system"),
                               ("/opt/p", "etc/systemd/system")):
