@@ -42,6 +42,9 @@ WORKS = {
     "SQLite (a library in the tarball)": None,
     "BusyBox (image of the examples)": "busybox-static",
 }
+# Units by package.
+UNITS = {"plimsoll": ["plimsolld.service"], "plimsoll-agent": ["plimsoll-agent.service"],
+         "plimsoll-kube": ["plimsoll-kube.socket", "plimsoll-kube.service"]}
 
 
 def text(name):
@@ -308,32 +311,73 @@ class PackagesTest(unittest.TestCase):
             return subprocess.run(["sh", "-c", script, "preinst", "upgrade", "0"], text=True,
                                   capture_output=True, check=False)
 
+    def stub(self, top, name, script):
+        (top / name).write_text(f"#!/bin/sh\n{script}\n")
+        (top / name).chmod(0o755)
+
+    def maintainer(self, top, package, script, *arguments):
+        """Runs a package's script with the programs and the /run in `top`."""
+        code = text(f"debian/{package}.{script}")
+        for path, replacement in (("/run/", "run/"), ("/usr/bin/", ""), ("/usr/local/", "none/"),
+                                  ("/usr/share/debconf", "none")):
+            code = code.replace(path, f"{top}/{replacement}")
+        return subprocess.run(["sh", "-c", code, script, *arguments], text=True, capture_output=True,
+                              check=False, env={"PATH": f"{top}:/usr/bin:/bin"})
+
     def test_a_removal_that_is_given_up_starts_again_what_ran(self):
-        units = {"plimsoll": ["plimsolld.service"], "plimsoll-agent": ["plimsoll-agent.service"],
-                 "plimsoll-kube": ["plimsoll-kube.socket", "plimsoll-kube.service"]}
-        for package, own in units.items():
+        for package, own in UNITS.items():
             for ran in [[], *([unit] for unit in own), own]:
                 with self.subTest(package=package, ran=ran), tempfile.TemporaryDirectory() as top:
                     top = pathlib.Path(top)
                     (top / "run/systemd/system").mkdir(parents=True)
                     for unit in ran:
                         (top / unit).touch()
-                    for name, tool in (("systemctl", f"""[ "$2" != is-active ] || exec test -e {top}/$3
-[ "$1" != start ] || {{ shift; cd {top}; touch "$@"; }}"""),
-                                       ("deb-systemd-invoke", f"cd {top}; shift; rm -f \"$@\"")):
-                        (top / name).write_text(f"#!/bin/sh\n{tool}\n")
-                        (top / name).chmod(0o755)
+                    self.stub(top, "systemctl", f"""[ "$2" != is-active ] || exec test -e {top}/$3
+[ "$1" != start ] || {{ shift; cd {top}; touch "$@"; }}""")
+                    self.stub(top, "deb-systemd-invoke", f"cd {top}; shift; rm -f \"$@\"")
                     for script, arguments, running in (("prerm", ["remove"], []),
                                                        ("postinst", ["abort-remove"], ran),
                                                        ("postinst", ["abort-deconfigure"], ran),
                                                        ("prerm", ["remove"], [])):
-                        done = subprocess.run(
-                            ["sh", "-c", text(f"debian/{package}.{script}").replace(
-                                "/run/", f"{top}/run/").replace("/usr/share/debconf", f"{top}/none"),
-                             script, *arguments], text=True, capture_output=True, check=False,
-                            env={"PATH": f"{top}:/usr/bin:/bin"})
+                        done = self.maintainer(top, package, script, *arguments)
                         self.assertEqual(done.returncode, 0, done.stderr)
                         self.assertEqual([unit for unit in own if (top / unit).exists()], running)
+
+    def test_an_upgrade_whose_daemon_does_not_start_says_why(self):
+        for package, own in UNITS.items():
+            program = own[-1].removesuffix(".service")
+            for starts in (True, False):
+                with self.subTest(package=package, starts=starts), \
+                        tempfile.TemporaryDirectory() as top:
+                    top = pathlib.Path(top)
+                    (top / "run/systemd/system").mkdir(parents=True)
+                    self.stub(top, "systemctl", "exit 0")
+                    self.stub(top, "deb-systemd-invoke",
+                              f"echo \"$@\" >>{top}/asked; exit {0 if starts else 1}")
+                    self.stub(top, program, 'echo "$*: unknown key \'old\'"; exit 2')
+                    done = self.maintainer(top, package, "postinst", "configure", "0.1")
+                    self.assertEqual((done.returncode, done.stdout), (0, ""))
+                    asked = (top / "asked").read_text().split()
+                    self.assertEqual((asked[0], sorted(asked[1:])), ("try-restart", sorted(own)))
+                    if starts:
+                        self.assertEqual(done.stderr, "")
+                        continue
+                    for said in ("--check-config: unknown key 'old'\n", "pods run on",
+                                 f"\njournalctl -u {program})", f": systemctl restart {program}\n"):
+                        self.assertIn(said, done.stderr)
+
+    def test_without_systemd_an_installation_asks_it_nothing(self):
+        for package, own in UNITS.items():
+            with tempfile.TemporaryDirectory() as top:
+                top = pathlib.Path(top)
+                for name in ("systemctl", "deb-systemd-invoke", own[-1].removesuffix(".service")):
+                    self.stub(top, name, f"echo {name} \"$@\" >>{top}/asked; exit 1")
+                for arguments in (["configure", ""], ["configure", "0.1"], ["abort-remove"],
+                                  ["abort-upgrade", "0.1"]):
+                    done = self.maintainer(top, package, "postinst", *arguments)
+                    self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""),
+                                     arguments)
+                self.assertFalse((top / "asked").exists(), package)
 
     def test_a_purge_finds_programs_by_their_path(self):
         script = text("debian/plimsoll.postrm")
