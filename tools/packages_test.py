@@ -379,6 +379,36 @@ class PackagesTest(unittest.TestCase):
                                      arguments)
                 self.assertFalse((top / "asked").exists(), package)
 
+    def unit(self, name):
+        """The keys of a unit's file, with their values."""
+        pairs = [line.partition("=") for line in text(f"packaging/{name}.service.in").splitlines()
+                 if not line.startswith(("#", "["))]
+        return {key: value for key, _, value in pairs if key}
+
+    def test_units_outlast_faults_and_wait_for_their_disks(self):
+        for package in UNITS:
+            unit = self.unit("plimsolld" if package == "plimsoll" else package)
+            self.assertEqual((unit["Type"], unit["StartLimitIntervalSec"], unit["Restart"],
+                              unit["RestartSec"]), ("notify", "0", "always", "1"), package)
+            self.assertIn("local-fs.target", unit["After"].split())
+        # Containers are none of a daemon's own processes, and run on.
+        for name in ("plimsolld", "plimsoll-agent"):
+            unit = self.unit(name)
+            self.assertEqual((unit["KillMode"], unit["TimeoutStartSec"]), ("process", "infinity"))
+            self.assertNotIn("RuntimeDirectory", unit)
+
+        def default(file, key):
+            return re.search(rf"^{key}: (\S+)", text(f"packaging/{file}.yaml"), re.M).group(1)
+        self.assertEqual(self.unit("plimsolld")["RequiresMountsFor"].split(),
+                         [default("plimsolld", "run_dir"), default("plimsolld", "state_dir")])
+        self.assertEqual(self.unit("plimsoll-agent")["RequiresMountsFor"],
+                         default("plimsoll-agent", "stateDirectory"))
+        # Which systemd takes for RequiresMountsFor= too: systemd.unit(5).
+        self.assertEqual("/var/lib/" + self.unit("plimsoll-kube")["StateDirectory"],
+                         default("plimsoll-kube", "stateDirectory"))
+        code = re.search(r"kExitOfAKubeletsNode = (\d+);", text("src/agent/kubelet_check.h")).group(1)
+        self.assertEqual(self.unit("plimsoll-agent")["RestartPreventExitStatus"], code)
+
     def test_a_purge_finds_programs_by_their_path(self):
         script = text("debian/plimsoll.postrm")
         running = re.search(r"^running\(\) \{.*?^\}\n", script, re.M | re.S).group(0)
