@@ -246,7 +246,9 @@ find /usr/local -type f
 """
         run = self.install_here(script)
         self.assertEqual((run.returncode, run.stderr), (0, ""))
-        self.assertIn("No space left", (self.directory / "errors").read_text())
+        errors = (self.directory / "errors").read_text()
+        self.assertIn("No space left", errors)
+        self.assertIn("install.sh: the files could not be copied. Nothing was changed.", errors)
         self.assertNotIn("/usr/local/share/large", run.stdout)
         self.assertNotIn("plimsoll-new", run.stdout)
         upgrade = ["/usr/local/lib/sysusers.d/plimsoll-kube.conf", "daemon-reload",
@@ -258,6 +260,20 @@ find /usr/local -type f
         removal.append("daemon-reload")
         self.assertEqual((self.tools / "log").read_text().splitlines(),
                          upgrade + upgrade + removal)
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounts need root")
+    def test_with_a_read_only_etc_nothing_is_left(self):
+        root = self.unpack()
+        # Units of this prefix are below /etc.
+        run = self.install_here(f"""
+mount --bind /etc /etc
+mount -o remount,bind,ro /etc
+{root}/install.sh --prefix /opt/p || echo $?
+find /opt /etc -mindepth 1
+""")
+        self.assertEqual((run.returncode, run.stdout), (0, "1\n/etc/os-release\n"), run.stderr)
+        self.assertIn("Read-only file system", run.stderr)
+        self.assertTrue(run.stderr.endswith("Nothing was changed.\n"), run.stderr)
 
     @unittest.skipUnless(os.geteuid() == 0, "mounts need root")
     def test_an_interrupted_installation_can_be_repeated_and_removed(self):

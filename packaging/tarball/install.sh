@@ -259,25 +259,42 @@ check_places() {
   done
 }
 
+# make_directory PATH: what it makes is removed if the installation fails.
+make_directory() {
+  missing=$1
+  while [ -n "$missing" ] && [ ! -d "$missing" ]; do
+    echo "$missing" >>"$scratch/made"
+    missing=${missing%/*}
+  done
+  mkdir -p "$1"
+}
+
 clean_up() {
+  status=$?
   while read -r source target; do
     rm -f "$(new "$destdir$target")"
-    remove_directories "$target"
   done <"$scratch/files"
   rm -f "$record.new" "$record.both"
-  rmdir "${record%/*}" 2>/dev/null || true
+  # Children first; rmdir leaves those with files.
+  LC_ALL=C sort -r "$scratch/made" | while read -r directory; do
+    rmdir "$directory" 2>/dev/null || true
+  done
   rm -rf "$scratch"
+  [ "$status" = 0 ] || [ -z "$is_copying" ] || echo "install.sh: the files could not be copied. Nothing was changed." >&2
 }
 
 install_files() {
   scratch=$(mktemp -d)
   files >"$scratch/files"
+  : >"$scratch/made"
+  is_copying=
   trap clean_up EXIT
   trap 'exit 1' HUP INT TERM
   { sed 's/^[^ ]* //' "$scratch/files" && echo "${record#"$destdir"}"; } | check_places
-  mkdir -p "${record%/*}"
+  is_copying=1
+  make_directory "${record%/*}"
   while read -r source target; do
-    mkdir -p "$destdir${target%/*}"
+    make_directory "$destdir${target%/*}"
     case $source in
       lib/systemd/*) sed "s|@PREFIX@|$prefix|g" "$here/$source" >"$(new "$destdir$target")" ;;
       *) cp "$here/$source" "$(new "$destdir$target")" ;;
@@ -291,6 +308,7 @@ install_files() {
   { cat "$record.new" && if [ -e "$record" ]; then cat "$record"; fi; } | LC_ALL=C sort -u >"$record.both"
   # Else a power cut could leave empty files under the programs' names.
   [ -n "$destdir" ] || sync -f "${record%/*}" "$unit_directory"
+  is_copying=
   mv -f "$record.both" "$record"
   while read -r source target; do
     mv -f "$(new "$destdir$target")" "$destdir$target"
