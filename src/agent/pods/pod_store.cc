@@ -30,8 +30,9 @@ absl::Status Prepare(sqlite::Database& database, const std::string& path) {
   PLIMSOLL_ASSIGN_OR_RETURN(const int64_t version, database.QueryInteger("PRAGMA user_version"));
   if (version > kSchemaVersion) {
     return absl::FailedPreconditionError(
-        absl::StrCat("database ", path, ": has schema version ", version,
-                     " of a newer plimsoll-agent; this one knows up to ", kSchemaVersion));
+        absl::StrCat("database ", path, ": written by a newer plimsoll-agent (schema version ",
+                     version, ", this one knows up to ", kSchemaVersion,
+                     "); nothing was changed, and pods run on. Run the newer version again"));
   }
   // The log starts over at this size: it would keep the longest size that it ever had.
   PLIMSOLL_RETURN_IF_ERROR(

@@ -10,6 +10,7 @@
 namespace plimsoll::agent {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -143,7 +144,12 @@ TEST_F(PodStoreTest, ADatabaseOfANewerAgentIsLeftAlone) {
   Execute("PRAGMA user_version = 99");
   const absl::Status status = PodStore::Open(dir_.root()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("schema version 99"));
+  EXPECT_THAT(
+      std::string(status.message()),
+      AllOf(HasSubstr(absl::StrCat(dir_.path(),
+                                   "/agent.db: written by a newer plimsoll-agent (schema "
+                                   "version 99, this one knows up to 3)")),
+            HasSubstr("nothing was changed, and pods run on. Run the newer version again")));
 }
 
 // A package is not replaced by an older one that can't read the database: its preinst reads the
