@@ -137,6 +137,9 @@ TEST_F(AgentFaultsTest, WithoutItsDatabaseTheAgentDoublesNoPod) {
               AllOf(HasSubstr(before.front().substr(0, 12)), HasSubstr("`plimsoll rm --force ")));
   EXPECT_EQ(Sandboxes(), before);
   EXPECT_EQ(agent_.Phase("web"), "Pending");
+  EXPECT_THAT(agent_.Log(),
+              HasSubstr(absl::StrCat("runs 1 pod of this agent, and the state directory ",
+                                     agent_.state_directory())));
 }
 
 // With network plugins.

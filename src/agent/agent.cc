@@ -1,5 +1,7 @@
 #include "agent/agent.h"
 
+#include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -109,6 +111,11 @@ class AgentImpl : public Agent {
     PLIMSOLL_RETURN_IF_ERROR(CheckOomKill(config_, ground_.root));
     for (const ReservedGroup& group : ReservedGroupsOf(config_)) {
       PLIMSOLL_RETURN_IF_ERROR(CheckReservedGroup(ground_.root, group));
+    }
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::set<std::string> on_record, ground_.store->Uids());
+    if (on_record.empty()) {
+      runtime_->ExpectNoPodsOf(config_.node_name, config_.state_directory,
+                               [this](const std::string& found) { Warn(found); });
     }
     // A runtime that doesn't answer yet is checked before the first pod starts.
     const absl::Status usable = runtime_->CheckUse();

@@ -1,5 +1,6 @@
 #include "agent/runtime.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -7,6 +8,7 @@
 #include "agent/pods/passing.h"
 #include "agent/runtime_operations.h"
 #include "base/status.h"
+#include "pod_runner/to_cri.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -39,6 +41,22 @@ std::string Runtime::Name() {
   return name_;
 }
 
+void Runtime::ExpectNoPodsOf(const std::string& agent, const std::string& state_directory,
+                             std::function<void(const std::string&)> warn) {
+  at_first_look_ = [=, warn = std::move(warn)](const Sandboxes& sandboxes) {
+    const auto lost = std::count_if(sandboxes.begin(), sandboxes.end(), [&](const auto& sandbox) {
+      const auto maker = sandbox.labels().find(pod::kAgentLabel);
+      return sandbox.state() == ::runtime::v1::SANDBOX_READY && maker != sandbox.labels().end() &&
+             maker->second == agent;
+    });
+    if (lost == 0) return;
+    warn(absl::StrCat("the runtime runs ", lost, lost == 1 ? " pod" : " pods",
+                      " of this agent, and the state directory ", state_directory,
+                      " has no pod on record: is the disk of ", state_directory,
+                      " mounted? Mount it and restart the agent, and the pods are found again"));
+  };
+}
+
 absl::Status Runtime::CheckUse() {
   {
     const absl::MutexLock lock(&mutex_);
@@ -48,8 +66,11 @@ absl::Status Runtime::CheckUse() {
                             client_->ListPodSandboxes(/*uid=*/"", patience_s_));
   PLIMSOLL_RETURN_IF_ERROR(CheckNoKubeletsPods(sandboxes));
   Classes().status().IgnoreError();  // to be known when the runtime has gone
-  const absl::MutexLock lock(&mutex_);
-  is_checked_ = true;
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (std::exchange(is_checked_, true)) return absl::OkStatus();
+  }
+  if (at_first_look_) at_first_look_(sandboxes);
   return absl::OkStatus();
 }
 

@@ -3,10 +3,12 @@
 #define PLIMSOLL_AGENT_RUNTIME_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -14,6 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "agent/counters/counters.h"
 #include "agent/pods/class_requests.h"
+#include "cri/runtime/v1/api.pb.h"
 #include "pod_runner/client.h"
 
 namespace plimsoll::agent {
@@ -36,6 +39,10 @@ class Runtime {
   // Its class types (KEP-3008). None: it has none, doesn't tell of any, or the gate is off. While
   // the runtime can't be reached, those that it told last; UNAVAILABLE if it never did.
   absl::StatusOr<NodeClasses> Classes();
+  // For an agent without a pod on record, before CheckUse: `warn` gets a sentence, once, if the
+  // runtime runs pods that the agent of this name made.
+  void ExpectNoPodsOf(const std::string& agent, const std::string& state_directory,
+                      std::function<void(const std::string&)> warn);
   // FAILED_PRECONDITION: it has pods of a kubelet. Asks until it had none once; errors of that
   // call.
   absl::Status CheckUse();
@@ -43,6 +50,8 @@ class Runtime {
   absl::StatusOr<NodeClasses> KnownClasses() const;
 
  private:
+  using Sandboxes = std::vector<::runtime::v1::PodSandbox>;
+
   Runtime(std::unique_ptr<pod::Client> client, bool classes, int64_t patience_s)
       : client_(std::move(client)), classes_(classes), patience_s_(patience_s) {}
   absl::StatusOr<NodeClasses> Told() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -50,8 +59,9 @@ class Runtime {
   const std::unique_ptr<pod::Client> client_;
   const bool classes_;
   const int64_t patience_s_;
-  mutable absl::Mutex mutex_;                        // held during no call
-  bool is_checked_ ABSL_GUARDED_BY(mutex_) = false;  // see CheckUse
+  std::function<void(const Sandboxes&)> at_first_look_;  // see ExpectNoPodsOf
+  mutable absl::Mutex mutex_;                            // held during no call
+  bool is_checked_ ABSL_GUARDED_BY(mutex_) = false;      // see CheckUse
   std::string name_ ABSL_GUARDED_BY(mutex_);
   std::optional<NodeClasses> told_ ABSL_GUARDED_BY(mutex_);
   absl::Status failure_ ABSL_GUARDED_BY(mutex_) = absl::UnavailableError("it was not asked yet");

@@ -3,13 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "agent/pods/fake_runtime_for_test.h"
 #include "base/dir_for_test.h"
+#include "pod_runner/to_cri.h"
 
 namespace plimsoll::agent {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class RuntimeTest : public testing::Test {
  protected:
@@ -77,6 +84,30 @@ TEST_F(RuntimeTest, AKubeletsPodsAreLookedForUntilThereWereNone) {
   EXPECT_TRUE(runtime->KnownClasses().ok()) << "it was asked for its classes then";
   cri_.AddSandbox(config);
   EXPECT_TRUE(runtime->CheckUse().ok()) << "once is enough";
+}
+
+TEST_F(RuntimeTest, PodsOfAnAgentThatHasNoneOnRecordAreCountedOnce) {
+  ::runtime::v1::PodSandboxConfig config;
+  const auto add = [&](const std::string& agent) {
+    (*config.mutable_labels())[pod::kAgentLabel] = agent;
+    return cri_.AddSandbox(config);
+  };
+  add("another");
+  cri_.KillSandbox(add("node"));
+  std::vector<std::string> warnings;
+  const auto check = [&] {
+    const auto runtime = Open();
+    runtime->ExpectNoPodsOf("node", "/state",
+                            [&](const std::string& found) { warnings.push_back(found); });
+    return std::vector<bool>{runtime->CheckUse().ok(), runtime->CheckUse().ok()};
+  };
+  EXPECT_THAT(check(), ElementsAre(true, true));
+  EXPECT_THAT(warnings, IsEmpty()) << "one has ended, the other is another agent's";
+  add("node");
+  add("node");
+  EXPECT_THAT(check(), ElementsAre(true, true));
+  EXPECT_THAT(warnings, ElementsAre(AllOf(HasSubstr("runs 2 pods of this agent"),
+                                          HasSubstr("is the disk of /state mounted?"))));
 }
 
 TEST_F(RuntimeTest, AFrozenRuntimeHasNoNameUntilItAnswers) {
