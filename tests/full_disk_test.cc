@@ -11,16 +11,22 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
+#include "base/subprocess.h"
 #include "harness/kernel.h"
+#include "harness/leftovers.h"
 #include "harness/node.h"
 #include "linux/mounts.h"
 
 namespace plimsoll::testing {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 // More ends of pods than a full disk can still record.
 constexpr int kPodsToStop = 8;
@@ -287,6 +293,13 @@ class FullRunDiskTest : public NodeTest {
     EXPECT_TRUE(linux::Unmount(node_.run_directory()).ok());
   }
   std::string Filler() const { return node_.run_directory() + "/filler"; }
+  void Fill() const {
+    const UniqueFd file(open(Filler().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    const std::string block(4096, 'x');
+    while (write(file.get(), block.data(), block.size()) > 0) {
+    }
+    ASSERT_EQ(errno, ENOSPC);
+  }
 
   TestDir control_;
 };
@@ -297,15 +310,51 @@ TEST_F(FullRunDiskTest, AnExitCodeIsNotLost) {
   mount->set_host_path(control_.path());
   mount->set_container_path("/control");
   const std::string id = Start(RunPod(), config);
-  {
-    const UniqueFd file(open(Filler().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-    const std::string block(4096, 'x');
-    while (write(file.get(), block.data(), block.size()) > 0) {
-    }
-    ASSERT_EQ(errno, ENOSPC);
-  }
+  ASSERT_NO_FATAL_FAILURE(Fill());
   ASSERT_TRUE(control_.root().ReplaceFile("go", "").ok());
   EXPECT_EQ(AwaitExit(id).exit_code(), 4);
+}
+
+TEST_F(FullRunDiskTest, APodIsRefusedInWordsAndLeavesNothing) {
+  const auto not_ready = [this] {
+    grpc::ClientContext context;
+    plimsoll::v1::DaemonStatusResponse response;
+    EXPECT_TRUE(node_.node().DaemonStatus(&context, {}, &response).ok());
+    return std::vector<std::string>(response.not_ready().begin(), response.not_ready().end());
+  };
+  EXPECT_THAT(not_ready(), IsEmpty());
+  const std::string runs_on = RunPod();
+  ASSERT_NO_FATAL_FAILURE(Fill());
+  EXPECT_THAT(not_ready(),
+              ElementsAre(HasSubstr(absl::StrCat(
+                  "RunDirectoryWritable: DiskFull: the file system of ", node_.run_directory()))));
+  const InventoryScope scope = {.directories = {node_.state_directory(), node_.run_directory()},
+                                .cgroup = node_.cgroup_parent(),
+                                .database = node_.state_directory() + "/plimsoll.db"};
+  const Inventory before = TakeInventory(scope);
+  std::string id;
+  const grpc::Status refused = TryRunPod(PodConfig(), &id);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(),
+              AllOf(HasSubstr(node_.run_directory()), HasSubstr("No space left on device")));
+  EXPECT_THAT(AwaitNothingLeft(scope, before), IsEmpty());
+  // `plimsoll prune` would make no room there.
+  ASSERT_TRUE(control_.root()
+                  .ReplaceFile("pod.yaml",
+                               "apiVersion: v1\nkind: Pod\nmetadata: {name: full}\nspec:\n"
+                               "  hostNetwork: true\n  containers: [{name: a, image: busybox, "
+                               "imagePullPolicy: Never}]\n")
+                  .ok());
+  const auto run = RunProgram({.argv = {ProgramPath("plimsoll"), "--address", node_.address(),
+                                        "run", "--detach", control_.path() + "/pod.yaml"}});
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->exit.code, 125);
+  EXPECT_THAT(run->err, AllOf(HasSubstr("No space left on device"), Not(HasSubstr("prune"))));
+  EXPECT_THAT(*Host().List(node_.run_directory() + "/sandboxes"), ElementsAre(runs_on));
+  EXPECT_EQ(PodStatus(runs_on).state(), cri::SANDBOX_READY);
+  ASSERT_EQ(unlink(Filler().c_str()), 0);
+  EXPECT_THAT(not_ready(), IsEmpty());
+  EXPECT_FALSE(RunPod().empty());
 }
 
 }  // namespace

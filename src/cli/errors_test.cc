@@ -39,6 +39,9 @@ TEST(Errors, OnAFullDiskPruneMakesRoom) {
   EXPECT_THAT(HintOf(absl::ResourceExhaustedError("store sandbox 1: no space left on device")),
               HasSubstr("`plimsoll prune`"));
   EXPECT_EQ(HintOf(absl::ResourceExhaustedError("/mnt/a: write: No space left on device")), "");
+  EXPECT_EQ(HintOf(absl::ResourceExhaustedError("write /run/plimsoll/a: No space left on device")),
+            "")
+      << "neither images nor ended pods are there";
 }
 
 TEST(Errors, TheVerbIsSaidOnce) {

@@ -260,6 +260,7 @@ class DaemonImpl final : public Daemon {
     telemetry_->Follow(engine_->events());
     telemetry_->OpenHealth({.host = host_,
                             .state = *directories_.state,
+                            .run = directories_.run->root(),
                             .state_directory = config.state_dir,
                             .run_directory = config.run_dir,
                             .runtime = engine_->runtime(),

@@ -21,7 +21,9 @@ namespace {
 // A call that has waited this long for a worker of the look or work lane will not be served.
 constexpr absl::Duration kStuck = absl::Seconds(30);
 // SQLite's log grows to 4 MiB before it starts over.
-constexpr uint64_t kLeastRoomBytes = 4 << 20;
+constexpr uint64_t kRoomForRecordsBytes = 4 << 20;
+// More than a common pod's specifications, OCI state and files such as /etc/hosts take.
+constexpr uint64_t kRoomForPodBytes = 1 << 20;
 
 // FAILED_PRECONDITION "<Reason>: <message>".
 absl::Status NotReadyFor(absl::string_view reason, const absl::Status& status) {
@@ -48,6 +50,22 @@ absl::Status CheckWritable(const FsRoot& directory) {
       "disk's errors in the kernel's log, mend it, and mount it writable again"));
 }
 
+// FAILED_PRECONDITION "DiskFull: ... has 0 B left, and <need>".
+absl::Status CheckRoom(const FsRoot& directory, uint64_t bytes, absl::string_view need) {
+  struct statvfs disk = {};
+  if (fstatvfs(directory.fd(), &disk) != 0) {
+    return NotReadyFor("DirectoryUnusable",
+                       ErrnoStatus(errno, absl::StrCat("statvfs ", directory.path())));
+  }
+  if (disk.f_blocks == 0) return absl::OkStatus();  // a tmpfs without a limit
+  // Root may use the reserved blocks too.
+  const uint64_t room = uint64_t{disk.f_bfree} * disk.f_frsize;
+  if (room >= bytes) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("DiskFull: the file system of ",
+                                                    directory.path(), " has ", BytesInWords(room),
+                                                    " left, and ", need));
+}
+
 }  // namespace
 
 absl::Status CallsGetTheirTurn(const std::vector<cri::LaneState>& lanes) {
@@ -62,19 +80,16 @@ absl::Status CallsGetTheirTurn(const std::vector<cri::LaneState>& lanes) {
   return absl::OkStatus();
 }
 
-absl::Status HasRoomToRecord(const FsRoot& directory) {
-  struct statvfs disk = {};
-  if (fstatvfs(directory.fd(), &disk) != 0) {
-    return NotReadyFor("DirectoryUnusable",
-                       ErrnoStatus(errno, absl::StrCat("statvfs ", directory.path())));
-  }
-  // Root may use the reserved blocks too.
-  const uint64_t room = uint64_t{disk.f_bfree} * disk.f_frsize;
-  if (room >= kLeastRoomBytes) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("DiskFull: the file system of ", directory.path(), " has ", BytesInWords(room),
-                   " left, and the database needs ", BytesInWords(kLeastRoomBytes),
-                   "; remove images or containers, or make room otherwise"));
+absl::Status HasRoomToRecord(const FsRoot& state) {
+  return CheckRoom(state, kRoomForRecordsBytes,
+                   absl::StrCat("the database needs ", BytesInWords(kRoomForRecordsBytes),
+                                "; remove images or containers, or make room otherwise"));
+}
+
+absl::Status HasRoomToRun(const FsRoot& run) {
+  return CheckRoom(run, kRoomForPodBytes,
+                   absl::StrCat("a new pod needs ", BytesInWords(kRoomForPodBytes),
+                                "; make room there. Running pods are unaffected"));
 }
 
 NodeHealth::NodeHealth(Parts parts)
@@ -130,7 +145,8 @@ std::vector<HealthCondition> NodeHealth::Required() const {
           {"Serving", IsServing()},
           {"Alive", Alive()},
           {"RuntimeReady", RuntimeReady()},
-          {"StoreWritable", HasRoomToRecord(parts_.state)}};
+          {"StoreWritable", HasRoomToRecord(parts_.state)},
+          {"RunDirectoryWritable", HasRoomToRun(parts_.run)}};
 }
 
 std::vector<HealthCondition> NodeHealth::Conditions() {

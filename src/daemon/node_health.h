@@ -30,9 +30,12 @@ struct HealthCondition {
 // that wait for commands, grace periods, registries and plugins may take long.
 absl::Status CallsGetTheirTurn(const std::vector<cri::LaneState>& lanes);
 
-// FAILED_PRECONDITION "DiskFull: ..." if the directory's file system has less room than the
+// FAILED_PRECONDITION "DiskFull: ..." if the state directory's file system has less room than the
 // database needs for any record.
-absl::Status HasRoomToRecord(const FsRoot& directory);
+absl::Status HasRoomToRecord(const FsRoot& state);
+// FAILED_PRECONDITION "DiskFull: ..." if the run directory's file system has no room for a pod's
+// files.
+absl::Status HasRoomToRun(const FsRoot& run);
 
 // Thread-safe.
 class NodeHealth {
@@ -40,6 +43,7 @@ class NodeHealth {
   struct Parts {
     FsRoot host;
     FsRoot state;
+    FsRoot run;
     std::string state_directory;
     std::string run_directory;
     // All outlive this.

@@ -48,6 +48,7 @@ class NodeHealthTest : public ::testing::Test {
     ASSERT_TRUE(dir_.root().MakeDirs("run").ok());
     health_.emplace(NodeHealth::Parts{.host = *FsRoot::Open("/"),
                                       .state = *dir_.root().Sub("state"),
+                                      .run = *dir_.root().Sub("run"),
                                       .state_directory = dir_.path() + "/state",
                                       .run_directory = dir_.path() + "/run",
                                       .runtime = &runtime_,
@@ -78,14 +79,16 @@ TEST_F(NodeHealthTest, IsReadyOnceAllIsFoundAndServed) {
             "not ready\n"
             "Recovered: no: earlier pods are still being recovered\n"
             "Serving: no: the socket is not served yet\n"
-            "Alive: yes\nRuntimeReady: yes\nStoreWritable: yes\nNetworkReady: yes\n");
+            "Alive: yes\nRuntimeReady: yes\nStoreWritable: yes\nRunDirectoryWritable: yes\n"
+            "NetworkReady: yes\n");
   EXPECT_FALSE(Page().is_ready);
   health_->Recovered(&engine_, [this] { return node_resources_; });
   EXPECT_THAT(health_->NotReady(), ElementsAre("Serving: the socket is not served yet"));
   health_->Serving();
   EXPECT_EQ(Page().text,
             "ready\nRecovered: yes\nServing: yes\nAlive: yes\nRuntimeReady: yes\n"
-            "StoreWritable: yes\nNetworkReady: yes\nNodeResourcesReady: yes\n");
+            "StoreWritable: yes\nRunDirectoryWritable: yes\nNetworkReady: yes\n"
+            "NodeResourcesReady: yes\n");
   EXPECT_TRUE(Page().is_ready);
   EXPECT_THAT(health_->NotReady(), IsEmpty());
   health_->Stopping();
@@ -133,6 +136,7 @@ TEST_F(NodeHealthTest, AStateDirectoryThatIsReadOnlyIsToldUntilItIsWritable) {
   };
   health_.emplace(NodeHealth::Parts{.host = *FsRoot::Open("/"),
                                     .state = *dir_.root().Sub("state"),
+                                    .run = *dir_.root().Sub("run"),
                                     .state_directory = state,
                                     .run_directory = dir_.path() + "/run",
                                     .runtime = &runtime_,
@@ -178,11 +182,14 @@ TEST_F(NodeHealthTest, CallsThatWaitForNobodyElseMustGetTheirTurn) {
 TEST_F(NodeHealthTest, AFullDiskIsTold) {
   const std::string small = dir_.path() + "/small";
   ASSERT_TRUE(dir_.root().MakeDirs("small").ok());
-  ASSERT_TRUE(linux::MountTmpfs(small, 1 << 20).ok());
+  ASSERT_TRUE(linux::MountTmpfs(small, 512 << 10).ok());
   const absl::Cleanup unmount = [&] { EXPECT_TRUE(linux::Unmount(small).ok()); };
-  const absl::Status full = HasRoomToRecord(*FsRoot::Open(small));
-  EXPECT_TRUE(absl::IsFailedPrecondition(full)) << full;
-  EXPECT_THAT(std::string(full.message()), HasSubstr("DiskFull: the file system of " + small));
+  for (const auto& full :
+       {HasRoomToRecord(*FsRoot::Open(small)), HasRoomToRun(*FsRoot::Open(small))}) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(full)) << full;
+    EXPECT_THAT(std::string(full.message()), HasSubstr("DiskFull: the file system of " + small));
+  }
+  EXPECT_TRUE(HasRoomToRun(dir_.root()).ok());
 }
 
 }  // namespace
