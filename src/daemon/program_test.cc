@@ -360,9 +360,6 @@ TEST_F(ProgramTest, AnUnreadableConfigurationIsNamed) {
 }
 
 TEST_F(ProgramTest, AMissingProgramIsNamedAndNothingIsLeft) {
-  Command command;
-  command.argv = Flags();
-  command.environment = {"PATH=" + dir_.path()};
   ASSERT_TRUE(dir_.root().ReplaceFile("config.yaml", "crun: /nonexistent/program\n").ok());
   const RunResult result = Run(Flags());
   EXPECT_EQ(result.exit.code, 2);
