@@ -20,6 +20,7 @@ namespace plimsoll::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -163,6 +164,21 @@ TEST_F(FailuresTest, WithoutAThreadForACallItsLimitIsNamed) {
   EXPECT_EQ(call().error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_TRUE(node.StopDaemon().ok());
   EXPECT_TRUE(Cgroups().Remove(group).ok());
+}
+
+class ReadOnlyEtcTest : public NodeTest {
+ protected:
+  void SetUp() override {
+    node_.StartBy(InMountsOf("mount --bind /etc /etc && mount -o remount,bind,ro /etc"));
+    NodeTest::SetUp();
+  }
+};
+
+TEST_F(ReadOnlyEtcTest, APodRuns) {
+  EXPECT_THAT(*Host().Read(absl::StrCat("proc/", node_.daemon_pid(), "/mounts")),
+              ContainsRegex(" /etc [^ ]+ ro[, ]"));
+  const std::string id = Start(RunPod(), Shell("sleep 1000"));
+  EXPECT_EQ(ExecOutput(id, "echo here"), "here\n");
 }
 
 class StopTest : public NodeTest {};
