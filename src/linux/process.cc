@@ -145,6 +145,12 @@ absl::StatusOr<bool> IsRunning(const FsRoot& root, const ProcessId& id) {
   return entry->id == id && !entry->zombie;
 }
 
+bool HasEndedOrIsEnding(const FsRoot& root, const ProcessId& id) {
+  const absl::StatusOr<ProcessEntry> entry = ReadProcess(root, id.pid);
+  if (!entry.ok()) return absl::IsNotFound(entry.status());
+  return entry->ending || (id.start_time_ticks != 0 && entry->id != id);
+}
+
 absl::StatusOr<int> ReadOomScoreAdj(const FsRoot& root, const ProcessId& id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, OpenDirectory(root, id));
   const auto text = directory.Read(kOomScoreAdj);

@@ -51,6 +51,9 @@ absl::Status KillProcess(const FsRoot& root, const ProcessId& id);
 absl::Status KillAndAwait(const FsRoot& root, const ProcessId& id, absl::Time deadline);
 // A zombie counts as not running. An error means only that this is unknown.
 absl::StatusOr<bool> IsRunning(const FsRoot& root, const ProcessId& id);
+// Whether that process has ended, or is ending (see ProcessEntry). False if this is unknown. A
+// start time of 0 stands for any process with that pid.
+bool HasEndedOrIsEnding(const FsRoot& root, const ProcessId& id);
 
 // The value of exactly that process: NOT_FOUND when it has ended.
 absl::StatusOr<int> ReadOomScoreAdj(const FsRoot& root, const ProcessId& id);

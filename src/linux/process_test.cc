@@ -76,7 +76,11 @@ TEST_F(ProcessTest, ProcessesThatEnd) {
         absl::StrCat("7 (a) ", state, " 1 1 1 0 -1 ", flags,
                      " 0 0 0 0 0 0 0 0 20 0 1 0 4711 0 0 0 0 0 0 0 0 ", pending, " 0 0 0\n");
     EXPECT_TRUE(dir_.root().ReplaceFile("proc/7/stat", stat).ok());
-    return ReadProcess(dir_.root(), 7)->ending;
+    const bool is_ending = ReadProcess(dir_.root(), 7)->ending;
+    EXPECT_EQ(HasEndedOrIsEnding(dir_.root(), {7, 4711}), is_ending);
+    EXPECT_EQ(HasEndedOrIsEnding(dir_.root(), {.pid = 7}), is_ending);
+    EXPECT_TRUE(HasEndedOrIsEnding(dir_.root(), {7, 4710})) << "another has its pid";
+    return is_ending;
   };
   EXPECT_FALSE(ending("S", 0x400140, 0));
   EXPECT_FALSE(ending("S", 0x400140, 1 << (SIGTERM - 1)));
@@ -84,6 +88,9 @@ TEST_F(ProcessTest, ProcessesThatEnd) {
   EXPECT_TRUE(ending("R", 0x400144, 0));
   EXPECT_TRUE(ending("R", 0x400540, 0));
   EXPECT_TRUE(ending("Z", 0x400140, 0));
+  EXPECT_TRUE(HasEndedOrIsEnding(dir_.root(), {.pid = 8}));
+  ASSERT_TRUE(dir_.root().ReplaceFile("proc/7/stat", "?").ok());
+  EXPECT_FALSE(HasEndedOrIsEnding(dir_.root(), {7, 4711})) << "unknown";
 }
 
 TEST_F(ProcessTest, KillsExactlyThatProcess) {

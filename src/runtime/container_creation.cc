@@ -39,13 +39,10 @@ bool MountsOver(const ContainerSpec& spec, absl::string_view path) {
 // in it. That end may not have been noticed yet, or may just begin.
 absl::Status CheckNamespaceLasts(const FsRoot& host, const ContainerRecord& record,
                                  const SandboxRecord& pod) {
-  if (pod.pause.pid == 0 || record.spec.security.namespaces.pid != NamespaceMode::kPod) {
+  if (pod.pause.pid == 0 || record.spec.security.namespaces.pid != NamespaceMode::kPod ||
+      !linux::HasEndedOrIsEnding(host, pod.pause)) {
     return absl::OkStatus();
   }
-  const absl::StatusOr<linux::ProcessEntry> init = linux::ReadProcess(host, pod.pause.pid);
-  const bool lasts =
-      init.ok() ? init->id == pod.pause && !init->ending : !absl::IsNotFound(init.status());
-  if (lasts) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "container ", record.spec.name, ": the init of the pod's PID namespace has ended, so that ",
       "nothing can be made in it; the pod can only be removed"));

@@ -30,8 +30,7 @@ bool HolderRuns(const FsRoot& directory) {
   const absl::StatusOr<FsRoot> host = FsRoot::Open("/");
   pid_t pid = 0;
   if (!host.ok() || !absl::SimpleAtoi(text, &pid)) return true;  // it is about to
-  const absl::StatusOr<linux::ProcessEntry> holder = linux::ReadProcess(*host, pid);
-  return holder.ok() ? !holder->ending : !absl::IsNotFound(holder.status());
+  return !linux::HasEndedOrIsEnding(*host, {.pid = pid});
 }
 
 // The program that runs under the pid, as "plimsolld".
