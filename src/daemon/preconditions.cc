@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "base/status.h"
 #include "base/subprocess.h"
 #include "runtime/oci/crun/crun.h"
@@ -18,6 +19,19 @@ namespace {
 constexpr rlim_t kLeastDescriptors = 256;
 constexpr rlim_t kLeastFileBytes = rlim_t{1} << 30;
 constexpr rlim_t kLeastStackBytes = rlim_t{1} << 20;
+
+// `name`: "NOFILE", of RLIMIT_NOFILE. `text` has places for the limit and for the least.
+absl::Status CheckLimit(int resource, absl::string_view name, rlim_t rlimit::*limit, rlim_t least,
+                        absl::string_view text, absl::string_view ulimit_option) {
+  rlimit found = {};
+  if (getrlimit(resource, &found) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("read RLIMIT_", name));
+  }
+  if (found.*limit >= least) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "this process may ", absl::Substitute(text, found.*limit, least), ": raise RLIMIT_", name,
+      " (ulimit ", ulimit_option, "; in a systemd unit, Limit", name, "=)"));
+}
 
 }  // namespace
 
@@ -36,13 +50,8 @@ absl::Status CheckOciRuntime(const Config& config) {
 }
 
 absl::Status CheckDescriptorLimit() {
-  rlimit limit = {};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return ErrnoStatus(errno, "read RLIMIT_NOFILE");
-  if (limit.rlim_max >= kLeastDescriptors) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "this process may have ", limit.rlim_max, " open files, and needs ", kLeastDescriptors,
-      " and some for each container: raise RLIMIT_NOFILE (ulimit -Hn; in a systemd unit, ",
-      "LimitNOFILE=)"));
+  return CheckLimit(RLIMIT_NOFILE, "NOFILE", &rlimit::rlim_max, kLeastDescriptors,
+                    "have $0 open files, and needs $1 and some for each container", "-Hn");
 }
 
 absl::StatusOr<runtime::DescriptorLimit> RaiseDescriptorLimit() {
@@ -55,13 +64,9 @@ absl::StatusOr<runtime::DescriptorLimit> RaiseDescriptorLimit() {
 }
 
 absl::Status CheckFileSizeLimit() {
-  rlimit limit = {};
-  if (getrlimit(RLIMIT_FSIZE, &limit) != 0) return ErrnoStatus(errno, "read RLIMIT_FSIZE");
-  if (limit.rlim_cur >= kLeastFileBytes) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "this process may write files of ", limit.rlim_cur, " bytes, and needs ", kLeastFileBytes,
-      " for images, logs and its database: raise RLIMIT_FSIZE (ulimit -f; in a systemd unit, ",
-      "LimitFSIZE=)"));
+  return CheckLimit(RLIMIT_FSIZE, "FSIZE", &rlimit::rlim_cur, kLeastFileBytes,
+                    "write files of $0 bytes, and needs $1 for images, logs and its database",
+                    "-f");
 }
 
 absl::Status CheckStateFileSystem(const FsRoot& state) {
@@ -75,12 +80,8 @@ absl::Status CheckStateFileSystem(const FsRoot& state) {
 }
 
 absl::Status CheckStackLimit() {
-  rlimit limit = {};
-  if (getrlimit(RLIMIT_STACK, &limit) != 0) return ErrnoStatus(errno, "read RLIMIT_STACK");
-  if (limit.rlim_cur >= kLeastStackBytes) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "this process may have stacks of ", limit.rlim_cur, " bytes, and needs ", kLeastStackBytes,
-      ": raise RLIMIT_STACK (ulimit -s; in a systemd unit, LimitSTACK=)"));
+  return CheckLimit(RLIMIT_STACK, "STACK", &rlimit::rlim_cur, kLeastStackBytes,
+                    "have stacks of $0 bytes, and needs $1", "-s");
 }
 
 }  // namespace plimsoll::daemon
