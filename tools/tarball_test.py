@@ -218,6 +218,19 @@ class TarballTest(unittest.TestCase):
                     f"{state}/{newer} was written by a newer version (schema {known[newer] + 1}, "
                     f"this one knows up to {known[newer]}). Nothing was changed.", run.stderr)
 
+    @unittest.skipUnless(os.geteuid() == 0, "mounts need root")
+    def test_a_newer_database_of_commands_without_a_daemon_is_refused(self):
+        (self.directory / "newer").write_bytes(
+            b"SQLite format 3\0".ljust(60, b"x") + (4).to_bytes(4, "big") + b"x" * 32)
+        # No configuration says where it is, whatever file there is.
+        run = self.install_here(
+            "mount -t tmpfs none /var/lib\nmkdir -p /var/lib/plimsoll/standalone /etc/plimsoll\n"
+            f"cp {self.directory}/newer /var/lib/plimsoll/standalone/plimsoll.db\n"
+            f"echo state_dir: /elsewhere >/etc/plimsoll/none\n{self.unpack()}/install.sh")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("/var/lib/plimsoll/standalone/plimsoll.db was written by a newer version (schema 4",
+                      run.stderr)
+
     def test_programs_come_after_their_helpers_and_before_their_units(self):
         self.tool("mv", "#!/bin/sh\neval \"last=\\${$#}\"\n"
                   "echo \"$last\" >>\"$(dirname \"$0\")/log\"\nexec /bin/mv \"$@\"\n")

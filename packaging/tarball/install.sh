@@ -199,16 +199,21 @@ check_libraries() {
   [ $# = 0 ] || fail "this machine lacks $*: $(remedy "$@"). Nothing was changed."
 }
 
-# check_schema CONFIGURATION KEY DEFAULT DATABASE KNOWN; the text of debian/*.preinst.
-check_schema() {
+# state_directory CONFIGURATION KEY DEFAULT; the text of debian/*.preinst.
+state_directory() {
   state=$(sed -n "s/^$2:[[:space:]]*[\"']\{0,1\}\([^\"'#[:space:]]*\).*/\1/p" "/etc/plimsoll/$1" 2>/dev/null || true)
-  database=${state:-$3}/$4
+  echo "${state:-$3}"
+}
+
+# check_schema DATABASE KNOWN; the text of debian/*.preinst.
+check_schema() {
+  database=$1
   # The daemon reports a damaged one.
   [ "$(head -c 15 "$database" 2>/dev/null)" = 'SQLite format 3' ] || return 0
   # SQLite's user_version, big-endian, at byte 60: https://www.sqlite.org/fileformat.html section 1.3.
   schema=$(od -An -tu1 -j60 -N4 "$database" 2>/dev/null | while read -r a b c d; do echo $(((a << 24) + (b << 16) + (c << 8) + d)); done)
-  [ "${schema:-0}" -le "$5" ] ||
-    fail "$database was written by a newer version (schema $schema, this one knows up to $5). Nothing was changed."
+  [ "${schema:-0}" -le "$2" ] ||
+    fail "$database was written by a newer version (schema $schema, this one knows up to $2). Nothing was changed."
 }
 
 check_machine() {
@@ -217,10 +222,10 @@ check_machine() {
   check_packages
   check_other_prefixes
   check_libraries
-  check_schema plimsolld.yaml state_dir /var/lib/plimsoll plimsoll.db "$daemon_schema"
+  check_schema "$(state_directory plimsolld.yaml state_dir /var/lib/plimsoll)/plimsoll.db" "$daemon_schema"
   # No key names the directory of commands without a daemon.
-  check_schema none state_dir /var/lib/plimsoll/standalone plimsoll.db "$daemon_schema"
-  check_schema agent.yaml stateDirectory /var/lib/plimsoll-agent agent.db "$agent_schema"
+  check_schema /var/lib/plimsoll/standalone/plimsoll.db "$daemon_schema"
+  check_schema "$(state_directory agent.yaml stateDirectory /var/lib/plimsoll-agent)/agent.db" "$agent_schema"
 }
 
 # Helpers and libraries before the programs that look for them, and units last.
