@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <optional>
@@ -22,10 +23,11 @@ namespace {
 
 constexpr absl::Duration kTerminal = absl::Seconds(30);
 constexpr absl::Duration kReaped = absl::Seconds(5);
-// The longest time in which crun looks at the container and forks, and the interval of looks for
-// that.
+// The longest time in which crun looks at the container and forks. The pauses between looks for
+// that grow; they stay short, as the client's session waits for them.
 constexpr absl::Duration kEntering = absl::Seconds(5);
-constexpr int kLookMilliseconds = 1;
+constexpr int kFirstPauseMs = 1;
+constexpr int kLongestPauseMs = 10;
 
 class Running final : public RunningCommand {
  public:
@@ -99,9 +101,10 @@ bool Running::HasForked() const {
 absl::Status Running::AwaitEntry() {
   if (own_.direct) own_.entered.Await({child_->pidfd()}, SteadyAfter(kEntering));
   const absl::Time deadline = MonotonicNow() + kEntering;
-  while (!own_.direct && MonotonicNow() < deadline) {
+  for (int pause = kFirstPauseMs; !own_.direct && MonotonicNow() < deadline;
+       pause = std::min(2 * pause, kLongestPauseMs)) {
     pollfd look = {child_->pidfd(), POLLIN, 0};
-    if (poll(&look, 1, kLookMilliseconds) > 0) break;
+    if (poll(&look, 1, pause) > 0) break;
     if (HasForked()) return absl::OkStatus();
   }
   // plimsoll-exec's supervisor reports its error before it ends.
