@@ -73,7 +73,7 @@ class FullDiskTest : public NodeTest {
     plimsoll::v1::Event event;
     while (reader->Read(&event)) {
       has_warned |= event.type() == "Warning" && event.sandbox_id() == pod &&
-                    absl::StrContains(event.message(), "no space left");
+                    absl::StrContains(event.message(), "No space left");
     }
     EXPECT_TRUE(reader->Finish().ok());
     return has_warned;

@@ -1,6 +1,8 @@
 #include "cli/errors.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -40,6 +42,14 @@ std::string WithShortIds(absl::string_view text) {
   return out;
 }
 
+// Whether the disk of the daemon's database is full. Another file may be of a file system in a
+// container.
+bool IsFullDatabase(absl::string_view message) {
+  return absl::StrContains(message, "database /") &&
+         (absl::StrContains(message, std::strerror(ENOSPC)) ||
+          absl::StrContains(message, std::strerror(EDQUOT)));
+}
+
 }  // namespace
 
 absl::Status UsageError(absl::Status status) {
@@ -67,9 +77,7 @@ std::string HintOf(const absl::Status& status) {
     case absl::StatusCode::kUnimplemented:
       return "The daemon may be older than this program: compare `plimsoll version`.";
     case absl::StatusCode::kResourceExhausted:
-      // The daemon's words about its database. A file's own error begins with a capital, and may be
-      // of a file system in a container.
-      return absl::StrContains(status.message(), "no space left on device")
+      return IsFullDatabase(status.message())
                  ? "The disk is full. `plimsoll prune` removes ended pods and unused images."
                  : "";
     case absl::StatusCode::kDeadlineExceeded:

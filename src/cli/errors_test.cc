@@ -36,8 +36,11 @@ TEST(Errors, TextOfOthersDrivesNoTerminal) {
 }
 
 TEST(Errors, OnAFullDiskPruneMakesRoom) {
-  EXPECT_THAT(HintOf(absl::ResourceExhaustedError("store sandbox 1: no space left on device")),
-              HasSubstr("`plimsoll prune`"));
+  for (const char* text : {"No space left on device", "Disk quota exceeded"}) {
+    EXPECT_THAT(HintOf(absl::ResourceExhaustedError(absl::StrCat(
+                    "store sandbox 1: database /var/lib/plimsoll/plimsoll.db: ", text))),
+                HasSubstr("`plimsoll prune`"));
+  }
   EXPECT_EQ(HintOf(absl::ResourceExhaustedError("/mnt/a: write: No space left on device")), "");
   EXPECT_EQ(HintOf(absl::ResourceExhaustedError("write /run/plimsoll/a: No space left on device")),
             "")

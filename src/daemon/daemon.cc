@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,8 +12,6 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/fs_root.h"
 #include "base/status.h"
@@ -43,20 +40,6 @@
 
 namespace plimsoll::daemon {
 namespace {
-
-// Adds what helps where a directory on a full or read-only file system can't be opened.
-absl::Status WithRemedy(const absl::Status& opened, absl::string_view what,
-                        const std::string& directory) {
-  absl::string_view remedy;
-  const int error = ErrnoOf(opened);
-  const bool is_full = error == ENOSPC || error == EDQUOT ||
-                       absl::StrContains(opened.message(), "no space left on device");  // SQLite
-  if (is_full) remedy = "make room on the file system of";
-  if (error == EROFS) remedy = "mount read-write the file system of";
-  if (remedy.empty()) return opened;
-  return AlsoSay(opened,
-                 absl::StrCat(remedy, " the ", what, " ", directory, ". Pods that run go on"));
-}
 
 // Starting pods keeps the processor busy: more at once than its cores, with some to spare for file
 // waits, only makes each slower.
@@ -242,9 +225,6 @@ class DaemonImpl final : public Daemon {
                           .descriptor_limit = descriptors,
                           .log = log_,
                           .metrics = telemetry_->metrics()});
-    if (absl::StrContains(engine.status().message(), config.state_dir)) {
-      PLIMSOLL_RETURN_IF_ERROR(WithRemedy(engine.status(), "state directory", config.state_dir));
-    }
     PLIMSOLL_RETURN_IF_ERROR(engine.status());
     engine_ = *std::move(engine);
     PLIMSOLL_RETURN_IF_ERROR(nri_.Open({.config = config,

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "daemon/counts.h"
 #include "daemon/describe_node.h"
+#include "daemon/preconditions.h"
 #include "image/image_service.h"
 #include "runtime/image_events.h"
 
@@ -36,13 +37,19 @@ std::unique_ptr<runtime::ContainerRuntime> NodeEngine::EndAllButRuntime() {
 }
 
 absl::Status NodeEngine::OpenParts() {
-  PLIMSOLL_ASSIGN_OR_RETURN(store_, runtime::Store::Open(in_.state, in_.sandboxes));
-  PLIMSOLL_RETURN_IF_ERROR(OpenImages());
+  PLIMSOLL_RETURN_IF_ERROR(WithRemedy(OpenState(), "state directory", in_.config.state_dir));
   PLIMSOLL_RETURN_IF_ERROR(OpenRuntime());
   PLIMSOLL_ASSIGN_OR_RETURN(
       classes_,
       NodeClasses::Open(in_.host, in_.config, in_.driver.cgroups.get(), store_.get(), in_.log));
-  return OpenNetwork();
+  // Its records are in the state directory.
+  return WithRemedy(OpenNetwork(), "state directory", in_.config.state_dir);
+}
+
+// Opens the database and the images.
+absl::Status NodeEngine::OpenState() {
+  PLIMSOLL_ASSIGN_OR_RETURN(store_, runtime::Store::Open(in_.state, in_.sandboxes));
+  return OpenImages();
 }
 
 absl::Status NodeEngine::OpenImages() {

@@ -69,6 +69,7 @@ class NodeEngine {
   explicit NodeEngine(Surroundings surroundings);
 
   absl::Status OpenParts();
+  absl::Status OpenState();
   absl::Status OpenImages();
   absl::Status OpenRuntime();
   absl::Status OpenNetwork();

@@ -79,6 +79,17 @@ absl::Status CheckStateFileSystem(const FsRoot& state) {
       "there: mount a volume on it, or set state_dir in the configuration"));
 }
 
+absl::Status WithRemedy(const absl::Status& opened, absl::string_view what,
+                        const std::string& directory) {
+  absl::string_view remedy;
+  const int error = ErrnoOf(opened);
+  if (error == ENOSPC || error == EDQUOT) remedy = "make room on the file system of";
+  if (error == EROFS) remedy = "mount read-write the file system of";
+  if (remedy.empty()) return opened;
+  return AlsoSay(opened,
+                 absl::StrCat(remedy, " the ", what, " ", directory, ". Pods that run go on"));
+}
+
 absl::Status CheckStackLimit() {
   return CheckLimit(RLIMIT_STACK, "STACK", &rlimit::rlim_cur, kLeastStackBytes,
                     "have stacks of $0 bytes, and needs $1", "-s");

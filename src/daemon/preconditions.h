@@ -2,8 +2,11 @@
 #ifndef PLIMSOLL_DAEMON_PRECONDITIONS_H_
 #define PLIMSOLL_DAEMON_PRECONDITIONS_H_
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "base/fs_root.h"
 #include "daemon/config.h"
 #include "runtime/oci/container_runtime.h"
@@ -34,6 +37,11 @@ absl::Status CheckFileSizeLimit();
 // FAILED_PRECONDITION if the state directory is on overlayfs: the kernel takes no directory of one
 // for a container's changes.
 absl::Status CheckStateFileSystem(const FsRoot& state);
+
+// Adds the remedy if `opened` is the error of a full or read-only file system. `what`: "state
+// directory".
+absl::Status WithRemedy(const absl::Status& opened, absl::string_view what,
+                        const std::string& directory);
 
 // FAILED_PRECONDITION where RLIMIT_STACK is too low: it is the size of each thread's stack, and a
 // stack that is full ends the process without a word. Asked first of all.

@@ -171,7 +171,7 @@ TEST_F(ProgramTest, AFullStateDirectoryIsNamedWhereTheDatabaseFindsItFull) {
   ASSERT_EQ(mount("full", directory.c_str(), "tmpfs", 0, "size=8192"), 0);
   ASSERT_TRUE(dir_.root().ReplaceFile("state/fill", std::string(4096, 'x')).ok());
   EXPECT_THAT(Run(Flags()).err,
-              AllOf(HasSubstr("no space left on device"),
+              AllOf(HasSubstr("plimsoll.db: No space left on device"),
                     HasSubstr(absl::StrCat("make room on the file system of the state directory ",
                                            directory))));
   ASSERT_EQ(umount(directory.c_str()), 0);

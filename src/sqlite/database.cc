@@ -19,8 +19,11 @@ namespace {
 
 constexpr int kBusyTimeoutMs = 5000;
 
-bool IsNoSpace(int code, int err) {
-  return code == SQLITE_FULL || (code == SQLITE_IOERR && (err == ENOSPC || err == EDQUOT));
+// The errno of a full disk, or 0. SQLite keeps none of a write that gave ENOSPC, which is
+// SQLITE_FULL; what else it writes, as the index of its log, gives SQLITE_IOERR.
+int FullDiskErrno(int code, int err) {
+  if (code == SQLITE_FULL) return ENOSPC;
+  return code == SQLITE_IOERR && (err == ENOSPC || err == EDQUOT) ? err : 0;
 }
 
 // Whether the file system has become read-only under an open database. Its writes fail one by one,
@@ -46,8 +49,7 @@ std::string FaultOfFile(const std::string& path) {
   return absl::StrCat("is ", KindOfFile(info.st_mode), ", not a regular file");
 }
 
-absl::StatusCode CodeOf(int code, int err) {
-  if (IsNoSpace(code, err)) return absl::StatusCode::kResourceExhausted;
+absl::StatusCode CodeOf(int code) {
   switch (code) {
     case SQLITE_NOMEM:
       return absl::StatusCode::kResourceExhausted;
@@ -121,21 +123,18 @@ void Database::Close::operator()(sqlite3* handle) const {
 
 absl::Status Database::ErrorOf(int result) const {
   sqlite3* const database = handle_.get();
-  const int err = sqlite3_system_errno(database);
   const char* path = sqlite3_db_filename(database, "main");
+  const std::string name = absl::StrCat("database ", path != nullptr ? path : "");
   const int code = result & 0xff;  // without the extended code
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
-    return absl::DataLossError(absl::StrCat("database ", path != nullptr ? path : "",
-                                            ": is damaged: ", sqlite3_errmsg(database),
-                                            damage_advice_));
+    return absl::DataLossError(
+        absl::StrCat(name, ": is damaged: ", sqlite3_errmsg(database), damage_advice_));
   }
-  if (IsReadOnly(code, path)) {
-    return ErrnoStatus(EROFS, absl::StrCat("database ", path != nullptr ? path : ""));
+  if (IsReadOnly(code, path)) return ErrnoStatus(EROFS, name);
+  if (const int full = FullDiskErrno(code, sqlite3_system_errno(database)); full != 0) {
+    return ErrnoStatus(full, name);
   }
-  return absl::Status(
-      CodeOf(code, err),
-      absl::StrCat("database ", path != nullptr ? path : "", ": ",
-                   IsNoSpace(code, err) ? "no space left on device" : sqlite3_errmsg(database)));
+  return absl::Status(CodeOf(code), absl::StrCat(name, ": ", sqlite3_errmsg(database)));
 }
 
 absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path,

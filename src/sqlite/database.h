@@ -4,10 +4,11 @@
 //   PLIMSOLL_ASSIGN_OR_RETURN(Statement put, database->Prepare("INSERT INTO t VALUES (?, ?)"));
 //   PLIMSOLL_RETURN_IF_ERROR(put.Run("a", 7));
 //
-// Errors: RESOURCE_EXHAUSTED no space, DATA_LOSS not a database or damaged, FAILED_PRECONDITION
-// read-only, cannot be opened, or refused by a constraint of the schema, UNAVAILABLE locked by
-// another process for more than 5 seconds, else INTERNAL. The message names the file and ends with
-// SQLite's own text. Not thread-safe: one connection is used by one thread at a time.
+// Errors: RESOURCE_EXHAUSTED no space (with ErrnoOf ENOSPC or EDQUOT) or no memory, DATA_LOSS not a
+// database or damaged, FAILED_PRECONDITION read-only, cannot be opened, or refused by a constraint
+// of the schema, UNAVAILABLE locked by another process for more than 5 seconds, else INTERNAL. The
+// message names the file and ends with SQLite's text, or with errno's where ErrnoOf gives one. Not
+// thread-safe: one connection is used by one thread at a time.
 #ifndef PLIMSOLL_SQLITE_DATABASE_H_
 #define PLIMSOLL_SQLITE_DATABASE_H_
 

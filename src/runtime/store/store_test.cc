@@ -397,7 +397,8 @@ TEST_F(SmallDiskTest, AFullDiskIsResourceExhaustedAndLosesNothing) {
       status = store->PutContainer(big);
     }
     ASSERT_TRUE(absl::IsResourceExhausted(status)) << status;
-    EXPECT_THAT(status.message(), HasSubstr("no space left on device"));
+    EXPECT_THAT(status.message(), HasSubstr("plimsoll.db: No space left on device"));
+    EXPECT_EQ(ErrnoOf(status), ENOSPC);
     EXPECT_EQ(store->LoadContainers()->size(), static_cast<size_t>(stored - 1));
     EXPECT_TRUE(absl::IsResourceExhausted(store->PutContainer(big)));
   }
