@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <deque>
 #include <string>
 
 #include "base/status.h"
@@ -22,7 +21,6 @@ namespace plimsoll::daemon {
 namespace {
 
 constexpr int kSignalled = 128;
-constexpr int kBetweenTriesMs = 100;
 
 // The daemon's messages to its main process: states for the service manager, and this one.
 constexpr absl::string_view kEnd = "END";
@@ -50,30 +48,17 @@ std::string Receive(int messages) {
   return std::string(message, static_cast<size_t>(std::max<ssize_t>(length, 0)));
 }
 
-// Sends the messages until the service manager takes no more now. To wait for it would keep signals
-// from the daemon; to drop one would leave the unit starting for ever.
-void Notify(std::deque<std::string>& messages) {
-  while (!messages.empty()) {
-    const absl::Status sent = NotifyServiceManager(messages.front(), /*may_wait=*/false);
-    if (absl::IsUnavailable(sent) || absl::IsResourceExhausted(sent)) return;
-    if (!sent.ok()) std::fprintf(stderr, "plimsolld: %s\n", std::string(sent.message()).c_str());
-    messages.pop_front();
-  }
-}
-
 int Attend(int signals, int messages, pid_t daemon) {
-  std::deque<std::string> unsent;
   while (true) {
-    Notify(unsent);
     pollfd ready[] = {{signals, POLLIN, 0}, {messages, POLLIN, 0}};
-    if (poll(ready, 2, unsent.empty() ? -1 : kBetweenTriesMs) <= 0) continue;
+    if (poll(ready, 2, -1) <= 0) continue;
     if (ready[1].revents != 0) {
       const std::string message = Receive(messages);
       if (message == kEnd) return 0;
       if (message.empty()) {
         messages = -1;  // SIGCHLD follows
-      } else {
-        unsent.push_back(message);
+      } else if (const absl::Status sent = NotifyServiceManager(message); !sent.ok()) {
+        std::fprintf(stderr, "plimsolld: %s\n", std::string(sent.message()).c_str());
       }
       continue;
     }

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
 #include "base/unique_fd.h"
+#include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -57,6 +58,25 @@ TEST_F(NotifyTest, SendsToAnAbstractSocket) {
   setenv("NOTIFY_SOCKET", ("@" + name).c_str(), 1);
   ASSERT_TRUE(NotifyServiceManager("READY=1").ok());
   EXPECT_EQ(Receive(manager), "READY=1");
+}
+
+// A manager that is busy, or stopped, holds up nothing here.
+TEST_F(NotifyTest, AManagerThatReadsNothingGetsItLater) {
+  const std::string path = dir_.root().PathOf("notify");
+  const UniqueFd manager = Bind(path);
+  setenv("NOTIFY_SOCKET", path.c_str(), 1);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const UniqueFd other(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  while (sendto(other.get(), "x", 1, MSG_DONTWAIT, reinterpret_cast<const sockaddr*>(&address),
+                sizeof(address)) == 1) {
+  }
+  ASSERT_TRUE(NotifyServiceManager("READY=1").ok());
+  ASSERT_TRUE(NotifyServiceManager("STOPPING=1").ok());
+  EXPECT_EQ(Receive(manager), "x");
+  EXPECT_TRUE(WaitUntil([&] { return Receive(manager) == "READY=1"; }));
+  EXPECT_TRUE(WaitUntil([&] { return Receive(manager) == "STOPPING=1"; }));
 }
 
 TEST_F(NotifyTest, NobodyToTellIsFine) {
