@@ -265,6 +265,7 @@ TEST_F(CliServiceTest, CompletionKnowsTheNamesOfWhatIsThere) {
   EXPECT_EQ(Output({"__complete", "pods"}), name + "\n");
   EXPECT_EQ(Output({"__complete", "containers"}), name + "/" + container.metadata().name() + "\n");
   EXPECT_EQ(Output({"__complete", "running"}), name + "/" + container.metadata().name() + "\n");
+  EXPECT_EQ(Output({"__complete", "running-names"}), container.metadata().name() + "\n");
   EXPECT_THAT(Output({"__complete", "images"}), HasSubstr("library/busybox:latest\n"));
   ASSERT_TRUE(StopContainer(started, 0).ok());
   EXPECT_EQ(Output({"__complete", "running"}), "");

@@ -197,6 +197,39 @@ TEST_F(CliTest, PruneRemovesWhatEndedAndNothingElse) {
   EXPECT_THAT(Plimsoll({"images", "-q"}).out, IsEmpty());
 }
 
+TEST_F(CliTest, ExecAndLogsTakeBothSpellingsOfAContainer) {
+  const std::string spec =
+      absl::StrCat("  containers:\n", ContainerOf("a", "echo of a; sleep 1000"),
+                   ContainerOf("b", "echo of b; sleep 1001"));
+  ASSERT_EQ(Plimsoll({"run", "-d", Manifest("web", spec)}).exit.code, 0);
+  for (const std::vector<std::string>& name :
+       {std::vector<std::string>{"web/b"}, {"web", "-c", "b"}, {"web/b", "--container", "b"}}) {
+    std::vector<std::string> logs = {"logs"};
+    logs.insert(logs.end(), name.begin(), name.end());
+    EXPECT_TRUE(Eventually([&] { return Plimsoll(logs).out == "of b\n"; })) << Plimsoll(logs).err;
+    std::vector<std::string> exec = {"exec"};
+    exec.insert(exec.end(), name.begin(), name.end());
+    exec.insert(exec.end(), {"--", "cat", "/proc/1/cmdline"});
+    EXPECT_THAT(Plimsoll(exec).out, HasSubstr("1001"));
+  }
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"logs", "web/a", "-c", "b"},
+        {"exec", "web/a", "-c", "b", "true"}}) {
+    const RunResult two = Plimsoll(words);
+    EXPECT_EQ(two.exit.code, 2) << two.out;
+    EXPECT_THAT(two.err,
+                HasSubstr("\"web/a\" means the container a, and --container the container b"));
+  }
+  const RunResult shell = Plimsoll({"exec", "web", "sh", "-c", "echo hello"});
+  EXPECT_EQ(shell.exit.code, 125);
+  EXPECT_THAT(shell.err, AllOf(HasSubstr("no container \"echo hello\""),
+                               HasSubstr("It has: a, b. A -c of the command that is to run")));
+  const RunResult of_container = Plimsoll({"exec", "web/a", "sh", "-c", "echo hello"});
+  EXPECT_EQ(of_container.exit.code, 2);
+  EXPECT_THAT(of_container.err, HasSubstr(". A -c of the command that is to run"));
+  EXPECT_EQ(Plimsoll({"rm", "--force", "web"}).exit.code, 0);
+}
+
 TEST_F(CliTest, LogsAreCutByTime) {
   const std::string spec =
       absl::StrCat("  containers:\n", ContainerOf("a", "echo early; sleep 3; echo late"));

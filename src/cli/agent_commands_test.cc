@@ -197,9 +197,8 @@ TEST_F(AgentCommands, WithoutAnAgentTheHintSaysHowToStartOne) {
   server_.reset();
   const Printed output = Run({"get", "pods"});
   EXPECT_EQ(output.code, kExitError);
-  EXPECT_THAT(output.err,
-              AllOf(HasSubstr("no agent at " + path_), HasSubstr("systemctl start plimsoll-agent"),
-                    HasSubstr("`plimsoll pods`")));
+  EXPECT_THAT(output.err, AllOf(HasSubstr("no agent at " + path_),
+                                HasSubstr("Start plimsoll-agent"), HasSubstr("`plimsoll pods`")));
   EXPECT_THAT(Run({"apply", "-f", File("x")}).err, HasSubstr("`plimsoll run MANIFEST`"));
 }
 
@@ -292,12 +291,41 @@ TEST_F(AgentCommands, ResizeSaysOnceWhatItWaitsFor) {
             "note: pod/web resize pending (Deferred): no room for memory\n");
 }
 
-TEST_F(AgentCommands, ResizeTakesNoContainerInThePodsName) {
-  const Printed slash = Run({"resize", "pod", "web/main", "--cpu", "2"});
-  EXPECT_EQ(slash.code, kExitUsage);
-  EXPECT_THAT(slash.err, AllOf(HasSubstr("\"web/main\" is no name of a pod"),
-                               HasSubstr("Name the container by --container")));
+TEST_F(AgentCommands, ResizeTakesBothSpellingsOfAContainer) {
+  KubeObject pod = FakePodService::Pod("default", "web");
+  KubeObject side = pod["spec"]["containers"][0];
+  side["name"] = "side";
+  pod["spec"]["containers"].push_back(side);
+  pods_.Put(pod);
+  EXPECT_EQ(Run({"resize", "pod", "web/side", "--cpu-limit", "2"}).out, "pod/web resized\n");
+  EXPECT_EQ(Run({"resize", "pod", "web", "-c", "side", "--cpu-limit", "3"}).code, kExitOk);
+  EXPECT_EQ(Run({"resize", "pod", "web/side", "-c", "side", "--cpu-limit", "4"}).code, kExitOk);
+  EXPECT_THAT(pods_.calls(),
+              ElementsAre(HasSubstr(R"("name":"side")"), HasSubstr(R"("name":"side")"),
+                          HasSubstr(R"("name":"side")")));
+  EXPECT_THAT(Run({"resize", "pod", "web", "--cpu", "2"}).err,
+              HasSubstr("POD/CONTAINER or --container names one: app, side"));
+  EXPECT_THAT(Run({"resize", "pod", "web/none", "--cpu", "2"}).err,
+              HasSubstr("pod web has no container none"));
+}
+
+TEST_F(AgentCommands, ResizeRefusesNamesThatContradictEachOther) {
+  const Printed two = Run({"resize", "pod", "web/app", "-c", "side", "--cpu", "2"});
+  EXPECT_EQ(two.code, kExitUsage);
+  EXPECT_THAT(two.err,
+              HasSubstr("\"web/app\" means the container app, and --container the container side"));
+  for (const char* name : {"default/web/app", "web/", "/app"}) {
+    const Printed none = Run({"resize", "pod", name, "--cpu", "2"});
+    EXPECT_EQ(none.code, kExitUsage);
+    EXPECT_THAT(none.err, HasSubstr("is neither a pod's name nor POD/CONTAINER"));
+  }
   EXPECT_TRUE(pods_.calls().empty());
+}
+
+TEST_F(AgentCommands, NamesOfItsPodsAndContainersAreCompleted) {
+  EXPECT_EQ(Run({"__complete", "agent-pods", "agent-containers"}).out,
+            "db\ndb/app\nweb\nweb/app\n");
+  EXPECT_EQ(Run({"__complete", "agent-container-names"}).out, "app\n");
 }
 
 TEST_F(AgentCommands, ResizeSendsAPatch) {

@@ -22,12 +22,6 @@ std::vector<KubeObject> ResizableContainers(const KubeObject& pod) {
   return containers;
 }
 
-std::vector<std::string> ContainerNames(const std::vector<KubeObject>& containers) {
-  std::vector<std::string> names;
-  for (const KubeObject& container : containers) names.push_back(TextOf(container, {"name"}));
-  return names;
-}
-
 struct Wish {
   const char* option;
   const std::string& both;
@@ -65,8 +59,16 @@ bool WantedAmounts::empty() const {
   return absl::StrCat(cpu, cpu_request, cpu_limit, memory, memory_request, memory_limit).empty();
 }
 
+std::vector<std::string> ResizableContainerNames(const KubeObject& pod) {
+  std::vector<std::string> names;
+  for (const KubeObject& container : ResizableContainers(pod)) {
+    names.push_back(TextOf(container, {"name"}));
+  }
+  return names;
+}
+
 absl::StatusOr<std::string> ContainerToResize(const KubeObject& pod, const std::string& name) {
-  const std::vector<std::string> names = ContainerNames(ResizableContainers(pod));
+  const std::vector<std::string> names = ResizableContainerNames(pod);
   const std::string pod_name = TextOf(pod, {"metadata", "name"});
   if (name.empty() && names.size() == 1) return names.front();
   for (const std::string& each : names) {
@@ -80,7 +82,8 @@ absl::StatusOr<std::string> ContainerToResize(const KubeObject& pod, const std::
     return closest.empty() ? none : WithHint(none, absl::StrCat("Did you mean \"", closest, "\"?"));
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("pod ", pod_name, " has several containers, and --container names one: ", list));
+      absl::StrCat("pod ", pod_name,
+                   " has several containers, and POD/CONTAINER or --container names one: ", list));
 }
 
 absl::StatusOr<KubeObject> ResizePatch(const KubeObject& pod, const std::string& container,

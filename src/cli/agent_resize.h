@@ -3,6 +3,7 @@
 #define PLIMSOLL_CLI_AGENT_RESIZE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "cli/object_fields.h"
@@ -20,6 +21,9 @@ struct WantedAmounts {
 
   bool empty() const;
 };
+
+// Names of the pod's containers and of its sidecars.
+std::vector<std::string> ResizableContainerNames(const KubeObject& pod);
 
 // The container that is meant: the named one, or the only one. NOT_FOUND; INVALID_ARGUMENT: there
 // are several, which the message names.

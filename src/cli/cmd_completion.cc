@@ -1,9 +1,15 @@
 // plimsoll completion, and the hidden commands behind completion and the man page
+#include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "cli/agent_connect.h"
+#include "cli/agent_resize.h"
 #include "cli/command.h"
 #include "cli/command_tree.h"
 #include "cli/lookup.h"
@@ -17,10 +23,21 @@
 namespace plimsoll::cli {
 namespace {
 
-absl::Status AddAgentPods(const CommandContext& context, std::set<std::string>* names) {
+// `kind`: agent-pods, agent-containers ("web/app") or agent-container-names ("app").
+absl::Status AddAgentNames(const CommandContext& context, const std::string& kind,
+                           std::set<std::string>* names) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, AgentOf(context));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client->List(""));
-  for (const auto& pod : pods) names->insert(TextOf(pod, {"metadata", "name"}));
+  for (const auto& pod : pods) {
+    const std::string name = TextOf(pod, {"metadata", "name"});
+    if (kind == "agent-pods") {
+      names->insert(name);
+      continue;
+    }
+    for (const std::string& container : ResizableContainerNames(pod)) {
+      names->insert(kind == "agent-containers" ? absl::StrCat(name, "/", container) : container);
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -41,42 +58,51 @@ absl::Status AddClasses(pod::Client& client, std::set<std::string>* names) {
   return absl::OkStatus();
 }
 
+absl::Status AddImages(pod::Client& client, std::set<std::string>* names) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto images, client.ListImages());
+  for (const cri::Image& image : images) {
+    names->insert(image.repo_tags().begin(), image.repo_tags().end());
+  }
+  return absl::OkStatus();
+}
+
+// `kind`: containers, running or places ("web/app:"), or with "-names" behind it ("app").
+absl::Status AddContainers(pod::Client& client, absl::string_view kind,
+                           std::set<std::string>* names) {
+  const bool alone = absl::ConsumeSuffix(&kind, "-names");
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client.ListContainers());
+  for (const cri::Container& container : containers) {
+    if (kind == "running" && container.state() != cri::CONTAINER_RUNNING) continue;
+    names->insert(absl::StrCat(alone ? "" : absl::StrCat(PodNameOf(container, pods), "/"),
+                               container.metadata().name(), kind == "places" ? ":" : ""));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddNames(pod::Client& client, const std::string& kind, std::set<std::string>* names) {
+  if (kind == "plugins") return AddPlugins(client, names);
+  if (kind == "classes") return AddClasses(client, names);
+  if (kind == "images") return AddImages(client, names);
+  if (kind != "pods") return AddContainers(client, kind, names);
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
+  for (const cri::PodSandbox& pod : pods) names->insert(pod.metadata().name());
+  return absl::OkStatus();
+}
+
 // Prints one name a line. Starts no daemon: Tab must not have effects.
 absl::StatusOr<int> Complete(const CommandContext& context, const std::vector<std::string>& kinds) {
   std::set<std::string> names;
-  if (kinds == std::vector<std::string>{"agent-pods"}) {
-    PLIMSOLL_RETURN_IF_ERROR(AddAgentPods(context, &names));
-    Print(CompletionNames(names));
-    return kExitOk;
-  }
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect(/*may_start=*/false));
+  std::unique_ptr<pod::Client> client;
   for (const std::string& kind : kinds) {
-    if (kind == "plugins") {
-      PLIMSOLL_RETURN_IF_ERROR(AddPlugins(*client, &names));
+    if (absl::StartsWith(kind, "agent-")) {
+      PLIMSOLL_RETURN_IF_ERROR(AddAgentNames(context, kind, &names));
       continue;
     }
-    if (kind == "classes") {
-      PLIMSOLL_RETURN_IF_ERROR(AddClasses(*client, &names));
-      continue;
+    if (client == nullptr) {
+      PLIMSOLL_ASSIGN_OR_RETURN(client, context.Connect(/*may_start=*/false));
     }
-    if (kind == "images") {
-      PLIMSOLL_ASSIGN_OR_RETURN(const auto images, client->ListImages());
-      for (const cri::Image& image : images) {
-        names.insert(image.repo_tags().begin(), image.repo_tags().end());
-      }
-      continue;
-    }
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client->ListPodSandboxes());
-    if (kind == "pods") {
-      for (const cri::PodSandbox& pod : pods) names.insert(pod.metadata().name());
-    } else {
-      PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client->ListContainers());
-      for (const cri::Container& container : containers) {
-        if (kind == "running" && container.state() != cri::CONTAINER_RUNNING) continue;
-        names.insert(absl::StrCat(PodNameOf(container, pods), "/", container.metadata().name(),
-                                  kind == "places" ? ":" : ""));
-      }
-    }
+    PLIMSOLL_RETURN_IF_ERROR(AddNames(*client, kind, &names));
   }
   Print(CompletionNames(names));
   return kExitOk;
@@ -102,8 +128,9 @@ void AddCompletionCommand(CLI::App& app, CommandContext& context) {
   CLI::App* complete = app.add_subcommand("__complete", "Names for completion")->group("");
   auto kinds = std::make_shared<std::vector<std::string>>();
   complete->add_option("kind", *kinds)
-      ->check(CLI::IsMember({"pods", "containers", "running", "images", "classes", "places",
-                             "agent-pods", "plugins"}));
+      ->check(CLI::IsMember({"pods", "containers", "running", "container-names", "running-names",
+                             "images", "classes", "places", "agent-pods", "agent-containers",
+                             "agent-container-names", "plugins"}));
   context.Act(complete, [&context, kinds] { return Complete(context, *kinds); });
 
   CLI::App* man = app.add_subcommand("__man", "The man page")->group("");

@@ -1,5 +1,6 @@
 // plimsoll exec
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/lookup.h"
@@ -15,6 +16,7 @@ constexpr size_t kShortestCut = 1 << 20;
 
 struct ExecArguments {
   std::string name;
+  std::string container;
   std::vector<std::string> command;
   int64_t timeout_s = 0;
   bool interactive = false;
@@ -34,14 +36,29 @@ bool TakeCutMark(std::string* stream) {
   return true;
 }
 
+// A shell's -c that does not stand after -- passes for a container's name.
+absl::StatusOr<cri::Container> Target(pod::Client& client, const ExecArguments& arguments) {
+  absl::StatusOr<cri::Container> container =
+      RunningContainer(client, arguments.name, arguments.container);
+  const absl::Status& failed = container.status();
+  const bool is_usage = IsUsageError(failed);
+  if (arguments.container.empty() || (!absl::IsNotFound(failed) && !is_usage)) return container;
+  // Without the hint that it has: a status keeps its first one.
+  const absl::Status again =
+      WithHint(absl::Status(failed.code(), failed.message()),
+               absl::StrCat(absl::StripSuffix(HintOf(failed), "."),
+                            ". A -c of the command that is to run comes after --, as in "
+                            "`plimsoll exec NAME -- sh -c 'ls -l'`."));
+  return is_usage ? UsageError(again) : again;
+}
+
 absl::StatusOr<int> Exec(const CommandContext& context, const ExecArguments& arguments) {
   const bool streams = arguments.interactive || arguments.tty;
   if (streams && arguments.timeout_s > 0) {
     return UsageError(absl::InvalidArgumentError("--timeout can't be given with --stdin or --tty"));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
-  PLIMSOLL_ASSIGN_OR_RETURN(const cri::Container container,
-                            RunningContainer(*client, arguments.name));
+  PLIMSOLL_ASSIGN_OR_RETURN(const cri::Container container, Target(*client, arguments));
   if (streams) {
     PLIMSOLL_ASSIGN_OR_RETURN(
         const std::string url,
@@ -79,13 +96,16 @@ void AddExecCommand(CLI::App& app, CommandContext& context) {
       "printed as it comes. The exit code is the command's, 125 when Plimsoll itself failed or "
       "output of a successful command was lost. Ctrl-C ends the command, or with -it goes to its "
       "terminal. Put -- before the command.");
-  exec->add_option("name", arguments->name,
-                   "Name or id of a container, POD/CONTAINER, or a pod: its first container")
-      ->type_name("CONTAINER")
+  exec->add_option(
+          "name", arguments->name,
+          "Name or id of a container, POD/CONTAINER, or a pod: its first container, or that "
+          "of --container")
+      ->type_name("POD|CONTAINER")
       ->required();
   exec->add_option("command", arguments->command, "The command and its arguments")
       ->type_name("COMMAND")
       ->required();
+  AddContainerOption(*exec, &arguments->container);
   exec->add_option("--timeout", arguments->timeout_s,
                    "Kill the command after this time, as in 5 (seconds) or 1m30s; 0: never")
       ->type_name("TIME")

@@ -27,6 +27,7 @@ namespace {
 
 struct LogsArguments {
   std::string name;
+  std::string container;  // empty: all of a pod
   bool follow = false;
   bool timestamps = false;
   int64_t tail = -1;
@@ -65,11 +66,14 @@ bool Holds(const Span& span, absl::Time time) {
   return time >= span.since && time <= span.until;
 }
 
-absl::StatusOr<std::vector<Source>> OpenSources(pod::Client& client, const std::string& name) {
+absl::StatusOr<std::vector<Source>> OpenSources(pod::Client& client,
+                                                const LogsArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(auto containers, client.ListContainers());
   std::vector<cri::Container> chosen;
-  PLIMSOLL_ASSIGN_OR_RETURN(const PodOrContainer found, FindPodOrContainer(pods, containers, name));
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const PodOrContainer found,
+      FindPodOrContainer(pods, containers, arguments.name, arguments.container));
   if (const auto* pod = std::get_if<cri::PodSandbox>(&found)) {
     std::sort(containers.begin(), containers.end(),
               [](const auto& a, const auto& b) { return a.created_at() < b.created_at(); });
@@ -163,7 +167,10 @@ absl::Status LookForEnd(pod::Client& client, Source& source, const LogsArguments
     return WithHint(status.status(),
                     absl::StrCat("Containers run without a daemon too. When one is there again: "
                                  "plimsoll logs -f ",
-                                 ShellQuote(arguments.name)));
+                                 ShellQuote(arguments.name),
+                                 arguments.container.empty()
+                                     ? ""
+                                     : absl::StrCat(" -c ", ShellQuote(arguments.container))));
   }
   source.ended = !status.ok() || status->status().state() == cri::CONTAINER_EXITED;
   return absl::OkStatus();
@@ -232,7 +239,7 @@ absl::StatusOr<int> Logs(const CommandContext& context, const LogsArguments& arg
              },
          .back = [] { PrintNote("plimsoll: the daemon is back\n"); }});
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<Source> sources, OpenSources(*client, arguments.name));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<Source> sources, OpenSources(*client, arguments));
   const ReaderWatch reader;
   LineBuffer out(
       [](absl::string_view text, bool is_stderr) { is_stderr ? PrintNote(text) : Print(text); });
@@ -267,6 +274,7 @@ void AddLogsCommand(CLI::App& app, CommandContext& context) {
   logs->add_option("name", arguments->name, "Name or id of a pod or container; POD/CONTAINER")
       ->type_name("POD|CONTAINER")
       ->required();
+  AddContainerOption(*logs, &arguments->container);
   logs->add_flag("-f,--follow", arguments->follow, "Go on until the containers end");
   logs->add_flag("-t,--timestamps", arguments->timestamps, "Print the time of each line");
   logs->add_option("--tail", arguments->tail, "Only the last lines of each container")

@@ -1,15 +1,19 @@
 // plimsoll resize
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/printable.h"
 #include "base/status.h"
 #include "cli/agent_connect.h"
 #include "cli/agent_pod_lookup.h"
 #include "cli/agent_resize.h"
 #include "cli/command.h"
+#include "cli/lookup.h"
 #include "cli/object_fields.h"
 
 namespace plimsoll::cli {
@@ -100,12 +104,24 @@ bool IsRefusedForQosClass(const absl::Status& status, const WantedAmounts& wante
          absl::StrContains(status.message(), "QOS Class may not change");
 }
 
-absl::StatusOr<int> Resize(const CommandContext& context, const ResizeArguments& arguments) {
-  if (absl::StrContains(arguments.name, "/")) {
-    return UsageError(WithHint(
-        absl::InvalidArgumentError(absl::StrCat("\"", arguments.name, "\" is no name of a pod")),
-        "Name the container by --container, and the pod's namespace by --namespace."));
+// Splits a name that is POD/CONTAINER.
+absl::Status TakeContainerOfName(ResizeArguments* arguments) {
+  const std::vector<std::string> parts = absl::StrSplit(arguments->name, '/');
+  if (parts.size() > 2 || parts.front().empty() || parts.back().empty()) {
+    return UsageError(
+        WithHint(absl::InvalidArgumentError(absl::StrCat(
+                     "\"", arguments->name, "\" is neither a pod's name nor POD/CONTAINER")),
+                 "--namespace names the pod's namespace."));
   }
+  if (parts.size() == 1) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(CheckOneContainer(arguments->name, parts.back(), arguments->container));
+  arguments->name = parts.front();
+  arguments->container = parts.back();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> Resize(const CommandContext& context, ResizeArguments arguments) {
+  PLIMSOLL_RETURN_IF_ERROR(TakeContainerOfName(&arguments));
   if (arguments.wanted.empty()) {
     return UsageError(absl::InvalidArgumentError(
         "plimsoll resize: to what? --cpu and --memory, or those for requests and limits alone"));
@@ -145,10 +161,12 @@ void AddResizeCommand(CLI::App& app, CommandContext& context) {
       "the reason for the delay.");
   pod->alias("pods")->alias("po");
   auto arguments = std::make_shared<ResizeArguments>();
-  pod->add_option("name", arguments->name, "The pod")->type_name("POD-NAME")->required();
+  pod->add_option("name", arguments->name,
+                  "The pod, or POD/CONTAINER; the container may be left out if alone")
+      ->type_name("POD-NAME[/CONTAINER]")
+      ->required();
   AddNamespaceOption(*pod, &arguments->pod_namespace);
-  pod->add_option("-c,--container", arguments->container, "The container; may be left out if alone")
-      ->type_name("CONTAINER-NAME");
+  AddContainerOption(*pod, &arguments->container);
   WantedAmounts& wanted = arguments->wanted;
   pod->add_option("--cpu", wanted.cpu,
                   "CPU request and limit like 500m: those of the two that the container has")

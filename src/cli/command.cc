@@ -230,6 +230,11 @@ void CommandContext::Act(CLI::App* command, std::function<absl::StatusOr<int>()>
   });
 }
 
+void AddContainerOption(CLI::App& command, std::string* container) {
+  command.add_option("-c,--container", *container, "The container of the pod, as in POD/CONTAINER")
+      ->type_name("CONTAINER-NAME");
+}
+
 CLI::Validator ZeroOrMore() {
   return CLI::Validator(
       [](const std::string& text) {

@@ -89,6 +89,9 @@ bool HasOneForm(const std::string& command);
 // The text of `--help`.
 std::string HelpOf(const CLI::App& app);
 
+// Adds -c,--container, which names a container of the pod that is the command's argument.
+void AddContainerOption(CLI::App& command, std::string* container);
+
 // Takes a number of 0 or more, with a shorter message than CLI::NonNegativeNumber.
 CLI::Validator ZeroOrMore();
 

@@ -246,12 +246,22 @@ TEST(Command, AnOptionOfWhatExecRunsComesAfterDashes) {
 }
 
 TEST(Command, AContainerOfAPodIsNamedWithIt) {
-  const Printed logs = RunMain({"logs", "web", "-c", "app"});
-  EXPECT_EQ(logs.code, kExitUsage);
-  EXPECT_THAT(logs.err, AllOf(HasSubstr("plimsoll logs has no option -c"),
-                              HasSubstr("Name a container of a pod as POD/CONTAINER.")));
-  EXPECT_THAT(RunMain({"exec", "web", "--container", "app"}).err, HasSubstr("POD/CONTAINER"));
+  const Printed attach = RunMain({"attach", "web", "-c", "app"});
+  EXPECT_EQ(attach.code, kExitUsage);
+  EXPECT_THAT(attach.err, AllOf(HasSubstr("plimsoll attach has no option -c"),
+                                HasSubstr("Name a container of a pod as POD/CONTAINER.")));
+  EXPECT_THAT(RunMain({"update", "web", "--container", "app"}).err, HasSubstr("POD/CONTAINER"));
   EXPECT_THAT(RunMain({"pods", "-c", "app"}).err, Not(HasSubstr("POD/CONTAINER")));
+}
+
+TEST(Command, BothSpellingsOfAContainerAreInTheHelp) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"exec", "--help"},
+                                                {"logs", "--help"},
+                                                {"resize", "pod", "--help"}}) {
+    EXPECT_THAT(RunMain(words).out,
+                AllOf(HasSubstr("POD/CONTAINER"), HasSubstr("-c,--container CONTAINER-NAME")))
+        << words[0];
+  }
 }
 
 TEST(Command, NumbersOutOfRangeAreNamedShortly) {

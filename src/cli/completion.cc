@@ -18,6 +18,12 @@ bool WantsRunning(absl::string_view path) {
   return absl::c_linear_search(kCommands, path);
 }
 
+// The kind for the value of --container, a name without its pod's.
+absl::string_view ContainerNamesFor(absl::string_view path) {
+  if (path == "resize pod") return "agent-container-names";
+  return WantsRunning(path) ? "running-names" : "container-names";
+}
+
 // The kind that `plimsoll __complete` lists for a value of this name after the command at `path`;
 // empty: none.
 std::string DynamicKinds(const OptionInfo& option, absl::string_view path) {
@@ -26,7 +32,9 @@ std::string DynamicKinds(const OptionInfo& option, absl::string_view path) {
     if (part == "POD") kinds.emplace_back("pods");
     if (part == "CONTAINER") kinds.emplace_back(WantsRunning(path) ? "running" : "containers");
     if (part == "TYPE=CLASS") kinds.emplace_back("classes");
-    if (part == "POD-NAME") kinds.emplace_back("agent-pods");
+    if (part == "CONTAINER-NAME") kinds.emplace_back(ContainerNamesFor(path));
+    if (part == "POD-NAME" || part == "POD-NAME[/CONTAINER]") kinds.emplace_back("agent-pods");
+    if (part == "POD-NAME[/CONTAINER]") kinds.emplace_back("agent-containers");
     if (part == "IMAGE") kinds.emplace_back("images");
     if (part == "PLUGIN") kinds.emplace_back("plugins");
     if (part == "SOURCE" || part == "TARGET") kinds.emplace_back("places");

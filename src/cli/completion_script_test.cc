@@ -58,16 +58,22 @@ TEST(Completion, BashAsksTheDaemonThatTheLineMeans) {
     EXPECT_TRUE(result.ok()) << result.status();
     return result.value_or("");
   };
-  EXPECT_EQ(asked("plimsoll exec ''", 2), "__complete running\n");
-  EXPECT_EQ(asked("plimsoll --root /r exec ''", 4), "--root=/r __complete running\n");
-  EXPECT_EQ(asked("plimsoll exec --root '~/r' ''", 4), "--root=/h/r __complete running\n");
+  EXPECT_EQ(asked("plimsoll attach ''", 2), "__complete running\n");
+  EXPECT_EQ(asked("plimsoll --root /r attach ''", 4), "--root=/r __complete running\n");
+  EXPECT_EQ(asked("plimsoll attach --root '~/r' ''", 4), "--root=/h/r __complete running\n");
   // bash splits --address=unix:///run/a.sock at = and :.
-  EXPECT_EQ(asked("plimsoll exec --address = unix : ///run/a.sock ''", 7),
+  EXPECT_EQ(asked("plimsoll attach --address = unix : ///run/a.sock ''", 7),
             "--address=unix:///run/a.sock __complete running\n");
   EXPECT_EQ(asked("plimsoll --address unix : ///a image rm ''", 7),
             "--address=unix:///a __complete images\n");
   EXPECT_EQ(asked("plimsoll update ''", 2), "__complete running\n__complete pods\n");
   EXPECT_EQ(asked("plimsoll logs ''", 2), "__complete pods\n__complete containers\n");
+  EXPECT_EQ(asked("plimsoll exec ''", 2), "__complete pods\n__complete running\n");
+  EXPECT_EQ(asked("plimsoll exec web -c ''", 4), "__complete running-names\n");
+  EXPECT_EQ(asked("plimsoll logs web --container = ''", 5), "__complete container-names\n");
+  EXPECT_EQ(asked("plimsoll resize pod ''", 3),
+            "__complete agent-pods\n__complete agent-containers\n");
+  EXPECT_EQ(asked("plimsoll resize pod web -c ''", 5), "__complete agent-container-names\n");
   // Classes follow the name.
   EXPECT_EQ(asked("plimsoll assign ''", 2), "__complete running\n__complete pods\n");
   EXPECT_EQ(asked("plimsoll assign --pod ''", 3), "__complete running\n__complete pods\n");

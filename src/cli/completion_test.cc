@@ -176,7 +176,7 @@ TEST_F(CompletionShells, ZshCompletesAtThePrompt) {
   EXPECT_EQ(TypedAtZsh("plimsoll image rm docker.io/library/busybox:1"),
             "<image><rm><docker.io/library/busybox:1.36>")
       << screen_;
-  EXPECT_EQ(TypedAtZsh("plimsoll exec d"), "<exec><db/sql>") << screen_;
+  EXPECT_EQ(TypedAtZsh("plimsoll attach d"), "<attach><db/sql>") << screen_;
   EXPECT_EQ(TypedAtZsh("plimsoll ps --output=js"), "<ps><--output=json>") << screen_;
   EXPECT_EQ(TypedAtZsh("plimsoll --root=in"), "<--root=into>") << screen_;
 }
@@ -191,7 +191,8 @@ TEST_F(CompletionShells, ZshOffersWhatMayFollow) {
   EXPECT_THAT(OfferedByZsh("plimsoll ps --state "), IsSupersetOf({"running", "exited"}));
   EXPECT_THAT(OfferedByZsh("plimsoll help im"), UnorderedElementsAre("image", "images"));
   EXPECT_THAT(OfferedByZsh("plimsoll exec web/app -- in"), Contains("into"));
-  EXPECT_THAT(OfferedByZsh("plimsoll --root ~/into exec w"), UnorderedElementsAre("web/app"));
+  EXPECT_THAT(OfferedByZsh("plimsoll --root ~/into exec w"),
+              UnorderedElementsAre("web", "web/app"));
   EXPECT_EQ(dir_.root().Read("asked").value_or(""),
             absl::StrCat("--root=", dir_.path(), "/into\n"));
 }

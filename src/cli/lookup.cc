@@ -192,8 +192,20 @@ absl::StatusOr<cri::Container> FindContainer(const std::vector<cri::Container>& 
 
 namespace {
 
-// For "POD/nothing": an error with the names of the pod's containers. OK: there is no such pod, or
-// it has no containers.
+// An error with the names of the pod's containers, none of which is `missing`. OK: it has none.
+absl::Status PodLacks(const cri::PodSandbox& pod, const std::vector<cri::Container>& containers,
+                      absl::string_view missing) {
+  std::set<std::string> names;
+  for (const cri::Container& container : containers) {
+    if (container.pod_sandbox_id() == pod.id()) names.insert(container.metadata().name());
+  }
+  if (names.empty()) return absl::OkStatus();
+  return WithHint(absl::NotFoundError(absl::StrCat("pod ", pod.metadata().name(),
+                                                   " has no container \"", missing, "\"")),
+                  absl::StrCat("It has: ", absl::StrJoin(names, ", ")));
+}
+
+// The same for "POD/missing". OK: there is no such pod either.
 absl::Status NoneOfItsContainers(const std::vector<cri::PodSandbox>& pods,
                                  const std::vector<cri::Container>& containers,
                                  absl::string_view text) {
@@ -201,15 +213,7 @@ absl::Status NoneOfItsContainers(const std::vector<cri::PodSandbox>& pods,
   if (slash == absl::string_view::npos) return absl::OkStatus();
   const auto pod = FindPod(pods, text.substr(0, slash));
   if (!pod.ok()) return absl::OkStatus();
-  std::set<std::string> names;
-  for (const cri::Container& container : containers) {
-    if (container.pod_sandbox_id() == pod->id()) names.insert(container.metadata().name());
-  }
-  if (names.empty()) return absl::OkStatus();
-  return WithHint(
-      absl::NotFoundError(absl::StrCat("pod ", pod->metadata().name(), " has no container \"",
-                                       text.substr(slash + 1), "\"")),
-      absl::StrCat("It has: ", absl::StrJoin(names, ", ")));
+  return PodLacks(*pod, containers, text.substr(slash + 1));
 }
 
 }  // namespace
@@ -236,6 +240,39 @@ absl::StatusOr<PodOrContainer> FindPodOrContainer(const std::vector<cri::PodSand
   for (const cri::PodSandbox& item : pods) names.push_back(item.metadata().name());
   for (const cri::Container& item : containers) names.push_back(item.metadata().name());
   return NotThere("pod or container", text, names, "plimsoll ps --all");
+}
+
+absl::StatusOr<PodOrContainer> FindPodOrContainer(const std::vector<cri::PodSandbox>& pods,
+                                                  const std::vector<cri::Container>& containers,
+                                                  absl::string_view text,
+                                                  absl::string_view container) {
+  PLIMSOLL_ASSIGN_OR_RETURN(PodOrContainer found, FindPodOrContainer(pods, containers, text));
+  if (container.empty()) return found;
+  const auto* const pod = std::get_if<cri::PodSandbox>(&found);
+  if (pod == nullptr) {
+    const std::string& named = std::get<cri::Container>(found).metadata().name();
+    PLIMSOLL_RETURN_IF_ERROR(CheckOneContainer(text, named, container));
+    return found;
+  }
+  const cri::Container* newest = nullptr;
+  for (const cri::Container& each : containers) {
+    if (each.pod_sandbox_id() != pod->id() || each.metadata().name() != container) continue;
+    if (newest == nullptr || IsMeant(each, *newest, pods)) newest = &each;
+  }
+  if (newest != nullptr) return *newest;
+  PLIMSOLL_RETURN_IF_ERROR(PodLacks(*pod, containers, container));
+  return WithHint(
+      absl::NotFoundError(absl::StrCat("pod ", pod->metadata().name(), " has no containers")),
+      "`plimsoll ps --all` lists all containers.");
+}
+
+absl::Status CheckOneContainer(absl::string_view text, absl::string_view named,
+                               absl::string_view container) {
+  if (container.empty() || container == named) return absl::OkStatus();
+  return UsageError(WithHint(
+      absl::InvalidArgumentError(absl::StrCat("\"", text, "\" means the container ", named,
+                                              ", and --container the container ", container)),
+      "Name one of them, as POD/CONTAINER or as POD with --container."));
 }
 
 }  // namespace plimsoll::cli

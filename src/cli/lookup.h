@@ -30,6 +30,18 @@ using PodOrContainer = std::variant<cri::PodSandbox, cri::Container>;
 absl::StatusOr<PodOrContainer> FindPodOrContainer(const std::vector<cri::PodSandbox>& pods,
                                                   const std::vector<cri::Container>& containers,
                                                   absl::string_view text);
+// The same with the value of --container, where it was given: a container of the pod `text`.
+// NOT_FOUND lists the pod's containers. INVALID_ARGUMENT as of CheckOneContainer where `text` is a
+// container.
+absl::StatusOr<PodOrContainer> FindPodOrContainer(const std::vector<cri::PodSandbox>& pods,
+                                                  const std::vector<cri::Container>& containers,
+                                                  absl::string_view text,
+                                                  absl::string_view container);
+
+// For commands that take a container as POD/CONTAINER or by --container: `text`, as typed, names
+// the container `named`. INVALID_ARGUMENT, a usage error: --container names another one.
+absl::Status CheckOneContainer(absl::string_view text, absl::string_view named,
+                               absl::string_view container);
 
 // The name of the container's pod; the sandbox's short id where the pod has gone.
 std::string PodNameOf(const cri::Container& container, const std::vector<cri::PodSandbox>& pods);

@@ -61,6 +61,34 @@ TEST(Lookup, NamesAndPrefixes) {
   EXPECT_EQ(FindContainer(containers, pods, "web")->id(), "cc2") << "the only one of its pod";
 }
 
+TEST(Lookup, AContainerIsNamedWithItsPodOrByItsOption) {
+  const std::vector<cri::PodSandbox> pods = {Pod("aa11", "web"), Pod("bb22", "db")};
+  const std::vector<cri::Container> containers = {
+      Container("cc1", "aa11", "app"), Container("cc2", "aa11", "app", 1),
+      Container("cc3", "aa11", "side"), Container("dd1", "bb22", "app")};
+  const auto found = [&](const std::string& text, const std::string& container) {
+    const auto one = FindPodOrContainer(pods, containers, text, container);
+    if (!one.ok()) return std::string(one.status().message());
+    const auto* const pod = std::get_if<cri::PodSandbox>(&*one);
+    return pod != nullptr ? pod->id() : std::get<cri::Container>(*one).id();
+  };
+  EXPECT_EQ(found("web/app", ""), "cc2");
+  EXPECT_EQ(found("web", "app"), "cc2") << "the newest attempt";
+  EXPECT_EQ(found("default/db", "app"), "dd1");
+  EXPECT_EQ(found("aa", "side"), "cc3");
+  EXPECT_EQ(found("web", ""), "aa11");
+  EXPECT_EQ(found("web/app", "app"), "cc2") << "said twice";
+  EXPECT_EQ(found("web", "sied"), "pod web has no container \"sied\"");
+  const absl::Status two = FindPodOrContainer(pods, containers, "web/app", "side").status();
+  EXPECT_THAT(std::string(two.message()),
+              HasSubstr("\"web/app\" means the container app, and --container the container side"));
+  EXPECT_TRUE(IsUsageError(two));
+  EXPECT_THAT(HintOf(FindPodOrContainer(pods, containers, "web", "x").status()),
+              HasSubstr("It has: app, side"));
+  EXPECT_EQ(FindPodOrContainer({Pod("ee55", "empty")}, {}, "empty", "app").status().message(),
+            "pod empty has no containers");
+}
+
 TEST(Lookup, ANameWinsOverTheBeginningOfAnId) {
   const std::vector<cri::PodSandbox> pods = {Pod("db11", "web"), Pod("db22", "api"),
                                              Pod("ca33", "ee")};

@@ -11,10 +11,12 @@
 namespace plimsoll::cli {
 namespace {
 
-absl::StatusOr<cri::Container> FindTarget(pod::Client& client, const std::string& name) {
+absl::StatusOr<cri::Container> FindTarget(pod::Client& client, const std::string& name,
+                                          const std::string& container_name) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(auto containers, client.ListContainers());
-  PLIMSOLL_ASSIGN_OR_RETURN(const PodOrContainer found, FindPodOrContainer(pods, containers, name));
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodOrContainer found,
+                            FindPodOrContainer(pods, containers, name, container_name));
   const auto* pod = std::get_if<cri::PodSandbox>(&found);
   if (pod == nullptr) return std::get<cri::Container>(found);
   std::sort(containers.begin(), containers.end(),
@@ -34,8 +36,10 @@ absl::StatusOr<cri::Container> FindTarget(pod::Client& client, const std::string
 
 }  // namespace
 
-absl::StatusOr<cri::Container> RunningContainer(pod::Client& client, const std::string& name) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const cri::Container container, FindTarget(client, name));
+absl::StatusOr<cri::Container> RunningContainer(pod::Client& client, const std::string& name,
+                                                const std::string& container_name) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const cri::Container container,
+                            FindTarget(client, name, container_name));
   if (container.state() == cri::CONTAINER_RUNNING) return container;
   return WithHint(absl::FailedPreconditionError(
                       absl::StrCat("container ", container.metadata().name(), " is not running")),

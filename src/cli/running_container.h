@@ -10,9 +10,10 @@
 
 namespace plimsoll::cli {
 
-// `name` as for FindPodOrContainer. A pod stands for its first ordinary container, as in kubectl.
-// FAILED_PRECONDITION: it doesn't run.
-absl::StatusOr<cri::Container> RunningContainer(pod::Client& client, const std::string& name);
+// `name` and `container_name` as for FindPodOrContainer. A pod alone stands for its first ordinary
+// container, as in kubectl. FAILED_PRECONDITION: it doesn't run.
+absl::StatusOr<cri::Container> RunningContainer(pod::Client& client, const std::string& name,
+                                                const std::string& container_name = "");
 
 }  // namespace plimsoll::cli
 
