@@ -26,6 +26,7 @@ namespace plimsoll::cli {
 namespace {
 
 // Runs plimsolld with a question and returns its answer. `subject`: for the error of others than
+#include "cli/wrap.h"
 // root.
 absl::StatusOr<std::string> AskProgram(const std::vector<std::string>& arguments,
                                        absl::string_view subject) {
@@ -141,7 +142,7 @@ void PrintForPeople(const Looked& looked) {
     for (const node::Finding& finding : response.findings()) {
       table.AddRow({Object(finding), finding.difference(), finding.what(), finding.action()});
     }
-    Print(table.ToString());
+    Print(table.ToString(OutputWidth()));
     Print(
         absl::StrCat("\n", where,
                      response.daemon_running()
@@ -181,15 +182,17 @@ void PrintNode(const nlohmann::json& answer, bool is_ready) {
     table.AddRow({Member(problem, "check"), Member(problem, "level"), Member(problem, "what"),
                   Member(problem, "remedy")});
   }
-  if (!table.empty()) Print(absl::StrCat(table.ToString(), "\n"));
+  const size_t width = OutputWidth();
+  if (!table.empty()) Print(absl::StrCat(table.ToString(width), "\n"));
   std::vector<std::string> passed;
   for (const nlohmann::json& name : answer["passed"]) {
     if (name.is_string()) passed.push_back(name.get<std::string>());
   }
-  Print(absl::StrCat(
+  const std::string outcome = absl::StrCat(
       is_ready ? "Nothing keeps this machine from being a Ready node.\n"
                : "The errors keep this machine from being a Ready node, or from running pods.\n",
-      "In order: ", Printable(absl::StrJoin(passed, ", ")), ".\n"));
+      "In order: ", Printable(absl::StrJoin(passed, ", ")), ".\n");
+  Print(Wrap(outcome, width, 0));
 }
 
 absl::StatusOr<int> DoctorOfNode(const CommandContext& context) {

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "base/printable.h"
+#include "cli/wrap.h"
 
 namespace plimsoll::cli {
 namespace {
 
 // Counts characters: UTF-8 continuation bytes take no column.
-size_t Width(const std::string& text) {
+size_t Width(absl::string_view text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
@@ -39,6 +42,32 @@ std::string Table::ToString() const {
   };
   add_line(header_);
   for (const auto& row : rows_) add_line(row);
+  return text;
+}
+
+std::string Table::ToString(size_t width) const {
+  std::string text = ToString();
+  if (width == 0) return text;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (Width(line) > width) return ToParagraphs(width);
+  }
+  return text;
+}
+
+std::string Table::ToParagraphs(size_t width) const {
+  size_t column = 0;
+  for (const std::string& title : header_) column = std::max(column, Width(title) + 2);
+  std::string text;
+  for (const auto& row : rows_) {
+    if (!text.empty()) text += '\n';
+    for (size_t i = 0; i < row.size(); ++i) {
+      // Wrapped with blanks in the title's place, so that its own blanks are no place for a break.
+      std::string lines = Wrap(std::string(column, ' ') + row[i], width, column);
+      lines.replace(0, Width(header_[i]), header_[i]);
+      lines.erase(lines.find_last_not_of(' ') + 1);
+      text += lines + '\n';
+    }
+  }
   return text;
 }
 

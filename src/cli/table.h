@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_CLI_TABLE_H_
 #define PLIMSOLL_CLI_TABLE_H_
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,8 +22,13 @@ class Table {
   // Columns are as wide as their widest cell, with two spaces between them and no trailing space.
   // Every line ends with a newline. The header is printed without rows too.
   std::string ToString() const;
+  // The same where no line is wider than `width`, or `width` is 0. Else each row as lines of title
+  // and cell, wrapped to the width as far as words permit, with an empty line between rows.
+  std::string ToString(size_t width) const;
 
  private:
+  std::string ToParagraphs(size_t width) const;
+
   std::vector<std::string> header_;
   std::vector<std::vector<std::string>> rows_;
 };

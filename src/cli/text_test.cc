@@ -54,6 +54,29 @@ TEST(Table, AlignsColumnsWithoutTrailingSpace) {
             "héé          x\n");
 }
 
+TEST(Table, ThatIsWiderThanTheTerminalBecomesParagraphs) {
+  Table table({"CHECK", "WHAT IS WRONG", "REMEDY"});
+  table.AddRow({"Swap", "swap is on (/dev/sda2): kubelet doesn't start", "swapoff -a"});
+  table.AddRow({"Häfen", "none", ""});
+  const std::string columns =
+      "CHECK  WHAT IS WRONG                                  REMEDY\n"
+      "Swap   swap is on (/dev/sda2): kubelet doesn't start  swapoff -a\n"
+      "Häfen  none\n";
+  EXPECT_EQ(table.ToString(0), columns);
+  EXPECT_EQ(table.ToString(64), columns);
+  EXPECT_EQ(table.ToString(63),
+            "CHECK          Swap\n"
+            "WHAT IS WRONG  swap is on (/dev/sda2): kubelet doesn't start\n"
+            "REMEDY         swapoff -a\n"
+            "\n"
+            "CHECK          Häfen\n"
+            "WHAT IS WRONG  none\n"
+            "REMEDY\n");
+  EXPECT_NE(table.ToString(40).find("WHAT IS WRONG  swap is on (/dev/sda2):\n"
+                                    "               kubelet doesn't start\n"),
+            std::string::npos);
+}
+
 TEST(Table, PrintsTheHeaderAlone) {
   EXPECT_EQ(Table({"A", "B"}).ToString(), "A  B\n");
 }

@@ -3,7 +3,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
@@ -40,6 +43,10 @@ std::string Wrap(absl::string_view text, size_t width, size_t indent) {
 }
 
 size_t OutputWidth() {
+  if (isatty(STDOUT_FILENO) == 0) return 0;
+  const char* const given = std::getenv("COLUMNS");
+  size_t columns = 0;
+  if (given != nullptr && absl::SimpleAtoi(given, &columns) && columns > 0) return columns;
   winsize size = {};
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }

@@ -14,7 +14,8 @@ namespace plimsoll::cli {
 // leaves no room behind the indent changes nothing.
 std::string Wrap(absl::string_view text, size_t width, size_t indent);
 
-// Columns of the terminal at standard output; 0: it is no terminal.
+// Columns of the terminal at standard output, those of COLUMNS in the environment before its own;
+// 0: it is no terminal, or they are unknown.
 size_t OutputWidth();
 
 }  // namespace plimsoll::cli
