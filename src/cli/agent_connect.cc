@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "cli/connect.h"
 
 namespace plimsoll::cli {
 
@@ -26,8 +27,7 @@ absl::StatusOr<std::unique_ptr<agent::Client>> AgentOf(const CommandContext& con
 absl::Status WithAgentHint(const absl::Status& status, absl::string_view instead) {
   if (agent::IsNoAgent(status)) {
     return WithHint(status,
-                    absl::StrCat("Start plimsoll-agent (`systemctl start plimsoll-agent`), or "
-                                 "name its socket by --agent.",
+                    absl::StrCat(HowToStart("plimsoll-agent"), ", or name its socket by --agent.",
                                  instead.empty() ? "" : " ", instead));
   }
   switch (status.code()) {

@@ -9,6 +9,7 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "cli/command.h"
+#include "cli/connect.h"
 #include "cli/table.h"
 #include "cli/text.h"
 
@@ -88,8 +89,8 @@ absl::StatusOr<int> DaemonStatus(const CommandContext& context) {
     if (connected.ok()) {
       PrintNote(absl::StrCat(
           "plimsoll: ", none,
-          "\n  This one is started for this command and ends with it. For one that stays: "
-          "systemctl start plimsolld\n\n"));
+          "\n  This one is started for this command and ends with it. For one that stays: ",
+          HowToStart("plimsolld"), ".\n\n"));
     }
   }
   PLIMSOLL_RETURN_IF_ERROR(connected.status());

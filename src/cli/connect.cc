@@ -20,6 +20,7 @@
 #include "cli/errors.h"
 #include "cli/output.h"
 #include "cli/standalone.h"
+#include "systemd/units.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -40,9 +41,9 @@ absl::Status NoDaemon(const absl::Status& status, const std::string& address, bo
           absl::Status(absl::IsNotFound(status) ? absl::StatusCode::kUnavailable : status.code(),
                        status.message()),
           absl::StrCat("no daemon at ", address)),
-      may_start ? "Start plimsolld (`systemctl start plimsolld`), or leave --address out: plimsoll "
-                  "then starts a daemon of its own."
-                : "Start plimsolld (`systemctl start plimsolld`).");
+      absl::StrCat(
+          HowToStart("plimsolld"),
+          may_start ? ", or leave --address out: plimsoll then starts a daemon of its own." : "."));
 }
 
 // True if a daemon has that run directory: it holds flock(2) on the file "lock" there. The lock is
@@ -144,6 +145,17 @@ std::string SocketFor(const ConnectOptions& options) {
 }
 
 std::string NoteOfHiddenPods(const std::string& socket, const std::string& service,
+std::string StartCommand(absl::string_view service, const std::string& root) {
+  const absl::StatusOr<FsRoot> host = FsRoot::Open(root);
+  if (!host.ok() || !systemd::SystemdRuns(*host)) return "";
+  return absl::StrCat("systemctl start ", service);
+}
+
+std::string HowToStart(absl::string_view service, const std::string& root) {
+  const std::string command = StartCommand(service, root);
+  return absl::StrCat("Start ", service, command.empty() ? "" : absl::StrCat(" (`", command, "`)"));
+}
+
                              const std::string& own) {
   const std::string run = socket.substr(0, socket.rfind('/'));
   if (run != service && run != own) return "";
@@ -155,8 +167,9 @@ std::string NoteOfHiddenPods(const std::string& socket, const std::string& servi
   if (pods == 0) return "";
   const char* const of = pods == 1 ? " pod" : " pods";
   return run == own
-             ? absl::StrCat("note: not shown: ", pods, of,
-                            " of plimsolld, which doesn't run (systemctl start plimsolld)\n")
+  const std::string start = StartCommand("plimsolld");
+             ? absl::StrCat("note: not shown: ", pods, of, " of plimsolld, which doesn't run",
+                            start.empty() ? "" : absl::StrCat(" (", start, ")"), "\n")
              : absl::StrCat("note: not shown: ", pods, of,
                             " started without plimsolld, which commands reach while plimsolld "
                             "doesn't run\n");

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "pod_runner/client.h"
+#include "absl/strings/string_view.h"
 
 namespace plimsoll::cli {
 
@@ -33,6 +34,12 @@ std::string SocketFor(const ConnectOptions& options);
 // it sees all, or it isn't known.
 std::string NoteOfHiddenPods(const std::string& socket, const std::string& service,
                              const std::string& own);
+// The command that starts a service of this machine, as "systemctl start plimsolld"; empty: no
+// systemd runs. `root`: the machine's.
+std::string StartCommand(absl::string_view service, const std::string& root = "/");
+// "Start plimsolld (`systemctl start plimsolld`)", or without the command.
+std::string HowToStart(absl::string_view service, const std::string& root = "/");
+
 
 }  // namespace plimsoll::cli
 

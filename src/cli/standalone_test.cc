@@ -116,6 +116,14 @@ TEST(Standalone, PodsOfTheOtherKindAreNoted) {
   const TestDir dir;
   const std::string service = dir.path() + "/service";
   const std::string own = dir.path() + "/own";
+TEST(Standalone, TheCommandThatStartsAServiceIsSystemds) {
+  const TestDir host;
+  EXPECT_EQ(StartCommand("plimsolld", host.path()), "");
+  EXPECT_EQ(HowToStart("plimsolld", host.path()), "Start plimsolld");
+  ASSERT_TRUE(host.root().MakeDirs("run/systemd/system").ok());
+  EXPECT_EQ(HowToStart("plimsolld", host.path()), "Start plimsolld (`systemctl start plimsolld`)");
+}
+
   const auto note = [&](const std::string& run) {
     return NoteOfHiddenPods(run + "/plimsoll.sock", service, own);
   };

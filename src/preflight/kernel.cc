@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "preflight/report.h"
+#include "systemd/units.h"
 
 namespace plimsoll::preflight {
 namespace {
@@ -34,8 +35,14 @@ std::string SysctlPath(absl::string_view name) {
   return absl::StrCat("proc/sys/", absl::StrJoin(absl::StrSplit(name, '.'), "/"));
 }
 
-std::string SysctlRemedy(absl::string_view name, absl::string_view value) {
-  return absl::StrCat("echo '", name, "=", value, "' >>", kSysctlFile, " && sysctl --system");
+// systemd reads the file at each boot. Debian's package procps has sysctl, and may be missing.
+std::string SysctlRemedy(const Input& input, absl::string_view name, absl::string_view value) {
+  const std::string keep = absl::StrCat("echo '", name, "=", value, "' >>", kSysctlFile, " && ");
+  if (input.machine.find_program("sysctl").ok()) return absl::StrCat(keep, "sysctl --system");
+  if (systemd::SystemdRuns(input.host)) {
+    return absl::StrCat(keep, "systemctl restart systemd-sysctl");
+  }
+  return absl::StrCat("echo ", value, " >/", SysctlPath(name), ", and the same at each boot");
 }
 
 // The devices and files of swap that is on.
@@ -52,7 +59,7 @@ std::vector<std::string> SwapAreas(const FsRoot& host) {
 // Remedy for the state of the machine's time service.
 std::string ClockRemedy(const Input& input) {
   std::string installed;
-  if (Content(input.host, "proc/1/comm") == "systemd") {
+  if (systemd::SystemdRuns(input.host)) {
     for (const char* name : kTimeServices) {
       auto properties = input.machine.unit(absl::StrCat(name, ".service"));
       if (!properties.ok()) break;  // systemd doesn't answer
@@ -95,7 +102,7 @@ void CheckModules(const Subject& subject, Report report) {
     report.Warning(
         "net.bridge.bridge-nf-call-iptables is 0: with kube-proxy and a network of bridges, pods "
         "reach no Service whose pod is on their own node",
-        SysctlRemedy("net.bridge.bridge-nf-call-iptables", "1"));
+        SysctlRemedy(subject.input, "net.bridge.bridge-nf-call-iptables", "1"));
   }
 }
 
@@ -103,7 +110,7 @@ void CheckSysctls(const Subject& subject, Report report) {
   const FsRoot& host = subject.input.host;
   if (Content(host, "proc/sys/net/ipv4/ip_forward") == "0") {
     report.Error("net.ipv4.ip_forward is 0: pods reach nothing outside of their node",
-                 SysctlRemedy("net.ipv4.ip_forward", "1"));
+                 SysctlRemedy(subject.input, "net.ipv4.ip_forward", "1"));
   }
   if (!subject.kubelet.configuration.protect_kernel_defaults) return;
   for (const Sysctl& sysctl : kKernelDefaults) {
@@ -111,7 +118,7 @@ void CheckSysctls(const Subject& subject, Report report) {
     if (value.empty() || value == sysctl.value) continue;
     report.Error(absl::StrCat(sysctl.name, " is ", value,
                               ": kubelet has protectKernelDefaults and doesn't start"),
-                 SysctlRemedy(sysctl.name, sysctl.value));
+                 SysctlRemedy(subject.input, sysctl.name, sysctl.value));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "preflight/report.h"
+#include "systemd/units.h"
 
 namespace plimsoll::preflight {
 namespace {
@@ -28,7 +29,7 @@ std::string EndpointInFlags(absl::string_view text) {
 
 // `kubeadm join` starts kubelet once, whether its unit is enabled or not.
 void CheckEnabled(const Subject& subject, Report& report) {
-  if (Content(subject.input.host, "proc/1/comm") != "systemd") return;
+  if (!systemd::SystemdRuns(subject.input.host)) return;
   const auto properties = subject.input.machine.unit(kKubeletUnit);
   if (!properties.ok()) return;
   const auto state = properties->find("UnitFileState");
@@ -91,11 +92,13 @@ void CheckKubelet(const Subject& subject, Report report) {
   if (endpoint.empty()) return;
   const absl::string_view path = absl::StripPrefix(endpoint, "unix://");
   if (path == subject.input.socket) return;
-  report.Error(absl::StrCat("kubelet uses the runtime at ", endpoint, ", and plimsolld serves ",
-                            subject.input.socket),
-               absl::StrCat("containerRuntimeEndpoint: unix://", subject.input.socket, " in ",
-                            kubelet.file.empty() ? "kubelet's configuration" : kubelet.file,
-                            ", then systemctl restart kubelet"));
+  report.Error(
+      absl::StrCat("kubelet uses the runtime at ", endpoint, ", and plimsolld serves ",
+                   subject.input.socket),
+      absl::StrCat("containerRuntimeEndpoint: unix://", subject.input.socket, " in ",
+                   kubelet.file.empty() ? "kubelet's configuration" : kubelet.file,
+                   systemd::SystemdRuns(subject.input.host) ? ", then systemctl restart kubelet"
+                                                            : ", then restart kubelet"));
 }
 
 void CheckOtherRuntimes(const Subject& subject, Report report) {

@@ -15,6 +15,7 @@
 #include "network/config_directory.h"
 #include "network/plugins.h"
 #include "preflight/report.h"
+#include "systemd/units.h"
 
 namespace plimsoll::preflight {
 namespace {
@@ -23,6 +24,12 @@ constexpr char kOwnNetwork[] = "/99-plimsoll";  // of packaging/, in any form
 constexpr char kNodesNetwork[] =
     "install the cluster's network (Flannel, Calico, Cilium, ...), or for a node of its own the "
     "package plimsoll-cni-default";
+
+// Plugins of github.com/containernetworking/plugins.
+constexpr absl::string_view kPackagedPlugins[] = {
+    "bandwidth",  "bridge", "dhcp",     "dummy",   "firewall", "host-device",
+    "host-local", "ipvlan", "loopback", "macvlan", "portmap",  "ptp",
+    "sbr",        "static", "tap",      "tuning",  "vlan",     "vrf"};
 
 struct Port {
   uint16_t number;
@@ -48,6 +55,19 @@ std::string IpamOf(const std::string& plugin) {
   if (ipam == json.end() || !ipam->is_object()) return "";
   const auto type = ipam->find("type");
   return type != ipam->end() && type->is_string() ? type->get<std::string>() : "";
+}
+
+std::string HowToGetPlugin(const Input& input, const std::string& type) {
+  const std::string place =
+      absl::StrCat("put the plugin into one of ", absl::StrJoin(input.plugins, ", "));
+  if (!absl::c_linear_search(kPackagedPlugins, type)) return place;
+  return absl::StrCat(HowToInstall(input.host, "containernetworking-plugins"), ", or ", place);
+}
+
+std::string HowToNameHost(const Input& input) {
+  return systemd::SystemdRuns(input.host) ? "hostnamectl set-hostname NAME"
+                                          : "echo NAME | tee /etc/hostname "
+                                            ">/proc/sys/kernel/hostname";
 }
 
 // Inodes of the TCP sockets that listen, by port, in the machine's network namespace.
@@ -122,9 +142,7 @@ void CheckNetwork(const Subject& subject, Report report) {
     const absl::Status found = plugins.Find(type).status();
     if (found.ok()) continue;
     report.Error(absl::StrCat(config.file, ": ", found.message()),
-                 absl::IsNotFound(found) ? absl::StrCat("put the plugin into one of ",
-                                                        absl::StrJoin(input.plugins, ", "))
-                                         : "change the file's mode");
+                 absl::IsNotFound(found) ? HowToGetPlugin(input, type) : "change the file's mode");
   }
   if (subject.kubelet.is_there && absl::StrContains(config.file, kOwnNetwork)) {
     report.Warning(
@@ -140,11 +158,11 @@ void CheckHostName(const Subject& subject, Report report) {
     return report.Error(
         absl::StrCat("the host name \"", name,
                      "\" can't be a node's: letters, digits, hyphens and dots make one"),
-        "hostnamectl set-hostname NAME; or --hostname-override for kubelet");
+        absl::StrCat(HowToNameHost(subject.input), "; or --hostname-override for kubelet"));
   }
   if (name == "localhost" || absl::StartsWith(name, "localhost.")) {
     return report.Warning("the host name is localhost, and each node needs its own",
-                          "hostnamectl set-hostname NAME");
+                          HowToNameHost(subject.input));
   }
   const absl::Status resolved = subject.input.machine.resolve(name);
   if (resolved.ok()) return;

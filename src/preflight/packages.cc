@@ -25,6 +25,9 @@ constexpr Package kPackages[] = {
     {"iptables", {"iptables", "iptables-nft", "iptables"}},
     {"ip", {"iproute2", "iproute", "iproute2"}},
     {"chronyd", {"systemd-timesyncd (or chrony)", "chrony", "chrony"}},
+    {"apparmor_parser", {"apparmor", "apparmor-parser", "apparmor-parser"}},
+    {"containernetworking-plugins",
+     {"containernetworking-plugins", "containernetworking-plugins", "cni-plugins"}},
     {"conntrack", {"conntrack", "conntrack-tools", "conntrack-tools"}},
 };
 

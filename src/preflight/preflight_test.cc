@@ -44,6 +44,7 @@ class PreflightTest : public ::testing::Test {
     Write("proc/sys/net/ipv4/ip_forward", "1\n");
     Write("proc/sys/net/bridge/bridge-nf-call-iptables", "1\n");
     Write("proc/1/comm", "systemd\n");
+    ASSERT_TRUE(dir_.root().MakeDirs("run/systemd/system", 0755).ok());  // sd_booted(3)
     Write("etc/os-release", "NAME=\"Debian GNU/Linux\"\nID=debian\n");
     Write("proc/1/net/tcp", kTcpHead);
     Write("etc/cni/net.d/10-cluster.conflist", kNetwork);
@@ -90,6 +91,12 @@ class PreflightTest : public ::testing::Test {
   }
 
   absl::StatusOr<std::map<std::string, std::string>> Unit(const std::string& name) {
+  // As on a machine with another init.
+  void RunWithoutSystemd() {
+    Write("proc/1/comm", "tini\n");
+    ASSERT_TRUE(dir_.root().RemoveTree("run/systemd").ok());
+  }
+
     if (name == "plimsolld.service") return unit_;
     if (name == "kubelet.service") return kubelet_unit_;
     const auto found = time_units_.find(name);
@@ -273,7 +280,7 @@ TEST_F(PreflightTest, PortsOfOthersAreNamed) {
 
 TEST_F(PreflightTest, ClockInitAndPackage) {
   clock_ = false;
-  Write("proc/1/comm", "tini\n");
+  RunWithoutSystemd();
   package_ = absl::NotFoundError("plimsoll-exec is missing");
   oci_runtime_ = absl::NotFoundError("there is no program crun");
   EXPECT_THAT(Check(), ElementsAre(ErrorOf("Package", "plimsoll-exec is missing"),
@@ -295,12 +302,44 @@ TEST_F(PreflightTest, TheClocksRemedyGoesByItsService) {
   EXPECT_EQ(remedy(), "systemctl enable --now chrony");
   time_units_["chrony.service"]["ActiveState"] = "active";
   EXPECT_THAT(remedy(), HasSubstr("chrony runs: wait, or see why"));
-  Write("proc/1/comm", "tini\n");
+  RunWithoutSystemd();
   EXPECT_THAT(Check(), Contains(Field(&Problem::remedy, HasSubstr("install systemd-timesyncd"))));
 }
 
 TEST_F(PreflightTest, AUnitOfAnotherVersionIsNamed) {
   (*unit_)["KillMode"] = "control-group";
+TEST_F(PreflightTest, RemediesNameOnlyWhatTheMachineHas) {
+  Write("proc/sys/net/ipv4/ip_forward", "0\n");
+  Write("var/lib/kubelet/config.yaml",
+        "kind: KubeletConfiguration\ncgroupDriver: systemd\ncontainerRuntimeEndpoint: "
+        "unix:///run/containerd/containerd.sock\n");
+  const auto remedy_of = [this](const std::string& check) {
+    for (const Problem& problem : Check()) {
+      if (problem.check == check) return problem.remedy;
+    }
+    return std::string("no problem");
+  };
+  EXPECT_THAT(remedy_of("Kubelet"), HasSubstr(", then systemctl restart kubelet"));
+  EXPECT_THAT(remedy_of("Sysctls"), HasSubstr("/etc/sysctl.d/kubernetes.conf && sysctl --system"));
+  missing_ = {"sysctl"};
+  EXPECT_THAT(remedy_of("Sysctls"), HasSubstr("&& systemctl restart systemd-sysctl"));
+  RunWithoutSystemd();
+  EXPECT_EQ(remedy_of("Sysctls"),
+            "echo 1 >/proc/sys/net/ipv4/ip_forward, and the same at each boot");
+  for (const Problem& problem : Check()) {
+    EXPECT_THAT(problem.remedy, Not(HasSubstr("systemctl"))) << problem.what;
+  }
+  host_name_ = "my_node";
+  EXPECT_THAT(remedy_of("HostName"), HasSubstr(">/proc/sys/kernel/hostname"));
+}
+
+TEST_F(PreflightTest, InitIsAskedAsSdBootedDoes) {
+  ASSERT_TRUE(dir_.root().RemoveTree("run/systemd").ok());
+  EXPECT_THAT(Check(), ElementsAre(WarningOf("Init", "its /run/systemd/system isn't there")));
+  Write("proc/1/comm", "tini\n");
+  EXPECT_THAT(Check(), ElementsAre(WarningOf("Init", "process 1 is tini, not systemd")));
+}
+
   (*unit_)["NeedDaemonReload"] = "yes";
   (*unit_)["RuntimeDirectory"] = "plimsoll";
   EXPECT_THAT(Check(), ElementsAre(WarningOf("Unit", "an older version of plimsolld.service"),

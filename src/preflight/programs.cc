@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "preflight/report.h"
 
+#include "systemd/units.h"
 namespace plimsoll::preflight {
 namespace {
 
@@ -67,16 +68,17 @@ void CheckTools(const Subject& subject, Report report) {
 
 void CheckInit(const Subject& subject, Report report) {
   const std::string init = Content(subject.input.host, "proc/1/comm");
-  if (init.empty() || init == "systemd") return;
-  report.Warning(
-      absl::StrCat("process 1 is ", init,
-                   ", not systemd: nothing starts plimsolld and kubelet, or starts them again"),
-      "have a supervisor of your own start them; plimsolld needs none");
+  if (init.empty() || systemd::SystemdRuns(subject.input.host)) return;
+  report.Warning(absl::StrCat("process 1 is ", init,
+                              init == "systemd" ? ", and its /run/systemd/system isn't there"
+                                                : ", not systemd",
+                              ": nothing starts plimsolld and kubelet, or starts them again"),
+                 "have a supervisor of your own start them; plimsolld needs none");
 }
 
 // A unit of an older version, or one changed by hand, may end pods with the daemon.
 void CheckUnit(const Subject& subject, Report report) {
-  if (Content(subject.input.host, "proc/1/comm") != "systemd") return;
+  if (!systemd::SystemdRuns(subject.input.host)) return;
   const auto properties = subject.input.machine.unit(kUnit);
   if (!properties.ok()) return;  // systemd doesn't answer: nothing is known
   const auto value = [&properties](const char* name) {
