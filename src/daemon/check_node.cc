@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/fs_root.h"
+#include "base/own_program.h"
 #include "base/status.h"
 #include "daemon/cgroup_driver.h"
 #include "daemon/own_programs.h"
@@ -30,6 +31,7 @@ absl::StatusOr<std::vector<preflight::Problem>> CheckThisNode(const Config& conf
        .layout = layout,
        .controllers = cgroups->Controllers(),
        .package = CheckOwnPrograms(version),
+       .hwloc_program = FindOwnProgram("plimsoll-hwloc").status(),
        .oci_runtime = CheckOciRuntime(config)});
 }
 

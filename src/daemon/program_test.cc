@@ -399,6 +399,7 @@ TEST_F(ProgramTest, AHalfInstalledPackageIsToldAndNothingIsLeft) {
   argv.emplace_back("--check-config");
   EXPECT_THAT(Run(argv).err, HasSubstr("plimsolld: node: error: " + dir_.path() +
                                        "/bin/plimsoll-launch is of version 0.0.1"));
+  EXPECT_THAT(Run(argv).err, HasSubstr("plimsolld: node: warning: the program plimsoll-hwloc"));
 }
 
 TEST_F(ProgramTest, TheNodeIsCheckedWithoutADaemon) {

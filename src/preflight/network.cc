@@ -25,11 +25,10 @@ constexpr char kNodesNetwork[] =
     "install the cluster's network (Flannel, Calico, Cilium, ...), or for a node of its own the "
     "package plimsoll-cni-default";
 
-// Plugins of github.com/containernetworking/plugins.
+// Plugins of github.com/containernetworking/plugins that are in Debian 12's package.
 constexpr absl::string_view kPackagedPlugins[] = {
-    "bandwidth",  "bridge", "dhcp",     "dummy",   "firewall", "host-device",
-    "host-local", "ipvlan", "loopback", "macvlan", "portmap",  "ptp",
-    "sbr",        "static", "tap",      "tuning",  "vlan",     "vrf"};
+    "bandwidth", "bridge",  "dhcp", "firewall", "host-device", "host-local", "ipvlan", "loopback",
+    "macvlan",   "portmap", "ptp",  "sbr",      "static",      "tuning",     "vlan",   "vrf"};
 
 struct Port {
   uint16_t number;

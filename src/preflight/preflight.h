@@ -65,7 +65,8 @@ struct Input {
   std::vector<std::string> controllers;  // those that can set limits
   // OK if all of Plimsoll's programs are there and fit each other.
   absl::Status package;
-  absl::Status oci_runtime;  // OK if it runs and is one
+  absl::Status hwloc_program;  // OK if plimsoll-hwloc is there, which commands run
+  absl::Status oci_runtime;    // OK if it runs and is one
 };
 
 struct Problem {

@@ -86,17 +86,18 @@ class PreflightTest : public ::testing::Test {
     input.layout = layout_;
     input.controllers = controllers_;
     input.package = package_;
+    input.hwloc_program = hwloc_program_;
     input.oci_runtime = oci_runtime_;
     return CheckNode(input);
   }
 
-  absl::StatusOr<std::map<std::string, std::string>> Unit(const std::string& name) {
   // As on a machine with another init.
   void RunWithoutSystemd() {
     Write("proc/1/comm", "tini\n");
     ASSERT_TRUE(dir_.root().RemoveTree("run/systemd").ok());
   }
 
+  absl::StatusOr<std::map<std::string, std::string>> Unit(const std::string& name) {
     if (name == "plimsolld.service") return unit_;
     if (name == "kubelet.service") return kubelet_unit_;
     const auto found = time_units_.find(name);
@@ -124,6 +125,7 @@ class PreflightTest : public ::testing::Test {
   linux::CgroupLayout layout_ = linux::CgroupLayout::kV2;
   std::vector<std::string> controllers_ = {"cpu", "cpuset", "memory", "pids"};
   absl::Status package_;
+  absl::Status hwloc_program_;
   absl::Status oci_runtime_;
   std::map<std::string, std::map<std::string, std::string>> time_units_;  // others: not installed
   absl::StatusOr<std::map<std::string, std::string>> kubelet_unit_ =
@@ -306,8 +308,6 @@ TEST_F(PreflightTest, TheClocksRemedyGoesByItsService) {
   EXPECT_THAT(Check(), Contains(Field(&Problem::remedy, HasSubstr("install systemd-timesyncd"))));
 }
 
-TEST_F(PreflightTest, AUnitOfAnotherVersionIsNamed) {
-  (*unit_)["KillMode"] = "control-group";
 TEST_F(PreflightTest, RemediesNameOnlyWhatTheMachineHas) {
   Write("proc/sys/net/ipv4/ip_forward", "0\n");
   Write("var/lib/kubelet/config.yaml",
@@ -335,11 +335,13 @@ TEST_F(PreflightTest, RemediesNameOnlyWhatTheMachineHas) {
 
 TEST_F(PreflightTest, InitIsAskedAsSdBootedDoes) {
   ASSERT_TRUE(dir_.root().RemoveTree("run/systemd").ok());
-  EXPECT_THAT(Check(), ElementsAre(WarningOf("Init", "its /run/systemd/system isn't there")));
+  EXPECT_THAT(Check(), ElementsAre(WarningOf("Init", "its /run/systemd/system is missing")));
   Write("proc/1/comm", "tini\n");
   EXPECT_THAT(Check(), ElementsAre(WarningOf("Init", "process 1 is tini, not systemd")));
 }
 
+TEST_F(PreflightTest, AUnitOfAnotherVersionIsNamed) {
+  (*unit_)["KillMode"] = "control-group";
   (*unit_)["NeedDaemonReload"] = "yes";
   (*unit_)["RuntimeDirectory"] = "plimsoll";
   EXPECT_THAT(Check(), ElementsAre(WarningOf("Unit", "an older version of plimsolld.service"),
@@ -399,6 +401,31 @@ TEST_F(PreflightTest, RemediesAreTheDistributions) {
   ASSERT_TRUE(dir_.root().RemoveFile("etc/os-release").ok());
   Write("usr/lib/os-release", "ID=fedora\n");
   EXPECT_THAT(Check(), Contains(Field(&Problem::remedy, "dnf install iproute")));
+}
+
+TEST_F(PreflightTest, HelpersOfCommandsAndProfilesAreNamedWithTheirPackages) {
+  hwloc_program_ = absl::NotFoundError("the program plimsoll-hwloc is missing");
+  missing_ = {"apparmor_parser"};
+  EXPECT_THAT(Check(), ElementsAre(AllOf(WarningOf("Package", "plimsoll-hwloc is missing"),
+                                         Field(&Problem::remedy, HasSubstr("reinstall plimsoll")))))
+      << "the kernel has no AppArmor";
+  hwloc_program_ = absl::OkStatus();
+  Write("sys/module/apparmor/parameters/enabled", "Y\n");
+  EXPECT_THAT(Check(), ElementsAre(AllOf(WarningOf("Tools", "no program apparmor_parser"),
+                                         Field(&Problem::remedy, "apt-get install apparmor"))));
+  Write("sys/kernel/security/apparmor/profiles", "plimsoll-default (enforce)\n");
+  EXPECT_THAT(Check(), IsEmpty()) << "it is loaded";
+}
+
+TEST_F(PreflightTest, ThePackageOfAMissingPluginIsNamed) {
+  ASSERT_TRUE(dir_.root().RemoveFile("opt/cni/bin/host-local").ok());
+  EXPECT_THAT(Check(), ElementsAre(Field(&Problem::remedy,
+                                         "apt-get install containernetworking-plugins, or put the "
+                                         "plugin into one of /opt/cni/bin")));
+  Write("etc/cni/net.d/10-cluster.conflist",
+        R"({"cniVersion": "1.0.0", "name": "cluster", "plugins": [{"type": "their-own"}]})");
+  EXPECT_THAT(Check(),
+              ElementsAre(Field(&Problem::remedy, "put the plugin into one of /opt/cni/bin")));
 }
 
 TEST_F(PreflightTest, DisksNeedRoomAndInodes) {

@@ -1,13 +1,15 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "linux/apparmor.h"
 #include "preflight/report.h"
-
 #include "systemd/units.h"
+
 namespace plimsoll::preflight {
 namespace {
 
 constexpr char kUnit[] = "plimsolld.service";
+constexpr char kAppArmorParser[] = "apparmor_parser";
 
 // Unit settings that pods rely on.
 struct UnitNeed {
@@ -38,12 +40,27 @@ constexpr Tool kTools[] = {
     {"conntrack", false, "kubeadm before 1.32 refuses the node"},
 };
 
+// plimsolld loads its own profile by apparmor_parser where nobody has loaded it.
+void CheckAppArmorParser(const Input& input, Report& report) {
+  if (!linux::HasAppArmor(input.host) || input.machine.find_program(kAppArmorParser).ok()) return;
+  if (linux::IsProfileLoaded(input.host, "plimsoll-default").value_or(false)) return;
+  report.Warning(absl::StrCat("there is no program ", kAppArmorParser,
+                              ": no container with AppArmor's profile RuntimeDefault starts"),
+                 HowToInstall(input.host, kAppArmorParser));
+}
+
 }  // namespace
 
 void CheckPackage(const Subject& subject, Report report) {
   const absl::Status& package = subject.input.package;
   if (!package.ok()) {
     report.Error(package.message(), HowToInstallAgain(subject.input.host));
+  }
+  const absl::Status& hwloc = subject.input.hwloc_program;
+  if (!hwloc.ok()) {
+    report.Warning(absl::StrCat(hwloc.message(),
+                                ": plimsoll topology and kubelet-config read no captured machine"),
+                   HowToInstallAgain(subject.input.host));
   }
   const absl::Status& oci_runtime = subject.input.oci_runtime;
   if (!oci_runtime.ok()) {
@@ -64,16 +81,17 @@ void CheckTools(const Subject& subject, Report report) {
       report.Warning(what, remedy);
     }
   }
+  CheckAppArmorParser(subject.input, report);
 }
 
 void CheckInit(const Subject& subject, Report report) {
   const std::string init = Content(subject.input.host, "proc/1/comm");
   if (init.empty() || systemd::SystemdRuns(subject.input.host)) return;
-  report.Warning(absl::StrCat("process 1 is ", init,
-                              init == "systemd" ? ", and its /run/systemd/system isn't there"
-                                                : ", not systemd",
-                              ": nothing starts plimsolld and kubelet, or starts them again"),
-                 "have a supervisor of your own start them; plimsolld needs none");
+  report.Warning(
+      absl::StrCat("process 1 is ", init,
+                   init == "systemd" ? ", and its /run/systemd/system is missing" : ", not systemd",
+                   ": nothing starts plimsolld and kubelet, or starts them again"),
+      "have a supervisor of your own start them; plimsolld needs none");
 }
 
 // A unit of an older version, or one changed by hand, may end pods with the daemon.
