@@ -393,11 +393,10 @@ TEST_F(CliTest, NoDaemonIsHostedBesideAKilledOne) {
   ASSERT_LT(socket_path.size(), sizeof(address.sun_path));
   socket_path.copy(address.sun_path, sizeof(address.sun_path) - 1);
   ASSERT_EQ(bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-  const std::string mounts = absl::StrCat("mount --bind ", own.path(), "/run /run && mount --bind ",
-                                          own.path(), "/lib /var/lib && exec \"$@\"");
-  for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"daemon", "status"}, {"image", "list"}, {"ps"}}) {
-    SCOPED_TRACE(words.front());
+  const auto plimsoll = [&own](const std::vector<std::string>& words) {
+    const std::string mounts =
+        absl::StrCat("mount --bind ", own.path(), "/run /run && mount --bind ", own.path(),
+                     "/lib /var/lib && exec \"$@\"");
     std::vector<std::string> argv = {"/usr/bin/unshare",
                                      "--mount",
                                      "--propagation",
@@ -408,17 +407,26 @@ TEST_F(CliTest, NoDaemonIsHostedBesideAKilledOne) {
                                      "sh",
                                      ProgramPath("plimsoll")};
     argv.insert(argv.end(), words.begin(), words.end());
-    const auto result =
-        RunProgram({.argv = std::move(argv)}, {.timeout = Patience(absl::Seconds(60))});
-    ASSERT_TRUE(result.ok()) << result.status();
-    EXPECT_EQ(result->exit.code, 1) << result->out;
-    EXPECT_EQ(result->out, "");
-    EXPECT_THAT(result->err,
+    return *RunProgram({.argv = std::move(argv)}, {.timeout = Patience(absl::Seconds(60))});
+  };
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"daemon", "status"}, {"image", "list"}, {"ps"}}) {
+    SCOPED_TRACE(words.front());
+    const RunResult result = plimsoll(words);
+    EXPECT_EQ(result.exit.code, 1) << result.out;
+    EXPECT_EQ(result.out, "");
+    EXPECT_THAT(result.err,
                 AllOf(HasSubstr("no daemon answers at unix:///run/plimsoll/plimsoll.sock"),
                       HasSubstr("plimsolld that was killed")));
     EXPECT_THAT(*own.List("run/plimsoll"), ElementsAre("plimsoll.sock"));
     EXPECT_THAT(*own.List("lib"), IsEmpty());
   }
+  const RunResult doctor = plimsoll({"doctor"});
+  EXPECT_EQ(doctor.exit.code, 3) << doctor.err;
+  EXPECT_THAT(doctor.out,
+              AllOf(HasSubstr("  - no daemon answers at unix:///run/plimsoll/plimsoll.sock: "),
+                    HasSubstr("    Start plimsolld"), HasSubstr("/run/plimsoll-standalone.")));
+  EXPECT_THAT(*own.List("lib"), IsEmpty());
 }
 
 TEST_F(CliTest, ARootMayHaveAnyName) {

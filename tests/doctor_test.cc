@@ -1,19 +1,35 @@
 // `plimsoll doctor` names each difference and changes nothing; recovery then does what it
 // announced.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "base/dir_for_test.h"
 #include "base/random_id.h"
 #include "base/subprocess.h"
+#include "base/unique_fd.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
+#include "harness/watched_program.h"
 #include "linux/process.h"
 
 namespace plimsoll::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -302,6 +318,83 @@ TEST_F(DoctorTest, TheNodeIsLookedAtWithoutADaemon) {
   EXPECT_EQ(absl::StrContains(people.out, " error "), !is_ready) << people.out;
   EXPECT_THAT(doctor({"-o", "yaml"}).out, HasSubstr("passed:"));
   EXPECT_EQ(doctor({"--root", "/tmp/r"}).exit.code, 2);
+}
+
+TEST_F(DoctorTest, TheNodesTableFitsItsTerminal) {
+  for (const auto& [variable, width] :
+       {std::pair<std::string, size_t>("NO_COLUMNS=1", 90), {"COLUMNS=70", 70}}) {
+    WatchedProgram doctor(
+        {"/usr/bin/env", "-u", "COLUMNS", variable, ProgramPath("plimsoll"), "doctor", "--node"},
+        OpenTerminal(90));
+    doctor.AwaitEnd();
+    for (absl::string_view line : absl::StrSplit(doctor.printed(), '\n')) {
+      absl::ConsumeSuffix(&line, "\r");
+      // A path or a command is one word, and is not divided.
+      const std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
+      const bool is_divisible = std::all_of(words.begin(), words.end(),
+                                            [](const auto& each) { return each.size() < 40; });
+      if (is_divisible) {
+        EXPECT_LE(line.size(), width) << line;
+      }
+    }
+  }
+}
+
+// Commands without a daemon, in directories of the test's own.
+class StandaloneDoctorTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root";
+    ASSERT_TRUE(dir_.root().MakeDirs("r/run", 0755).ok());
+  }
+  RunResult Plimsoll(std::vector<std::string> words) const {
+    words.insert(words.begin(), {ProgramPath("plimsoll"), "--root", dir_.path() + "/r"});
+    return *RunProgram({.argv = std::move(words)}, {.timeout = Patience(absl::Seconds(60))});
+  }
+
+  const TestDir dir_;
+};
+
+TEST_F(StandaloneDoctorTest, WhatKeepsACommandFromStartingADaemonIsNamed) {
+  EXPECT_EQ(Plimsoll({"doctor"}).exit.code, 2) << "nothing is there, and nothing is in the way";
+  {
+    const UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    const std::string path = dir_.path() + "/r/run/plimsoll.sock";
+    ASSERT_LT(path.size(), sizeof(address.sun_path));
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    ASSERT_EQ(bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
+              0);
+  }
+  const RunResult found = Plimsoll({"doctor"});
+  EXPECT_EQ(found.exit.code, 3) << found.out << found.err;
+  EXPECT_THAT(found.out, AllOf(HasSubstr("No daemon has run here."),
+                               HasSubstr("Commands can't start a daemon of their own:\n  - "),
+                               HasSubstr("left by a plimsolld that was killed\n    Start that"),
+                               HasSubstr("Looked at " + dir_.path() + "/r/state, ")));
+  EXPECT_EQ(Plimsoll({"ps"}).exit.code, 1) << "that is so";
+  const auto json = nlohmann::json::parse(Plimsoll({"doctor", "-o", "json"}).out);
+  ASSERT_EQ(json["hindrances"].size(), 1u);
+  EXPECT_THAT(json["hindrances"][0]["what"].get<std::string>(), HasSubstr("was killed"));
+  EXPECT_THAT(json["hindrances"][0]["remedy"].get<std::string>(), HasSubstr("remove the socket"));
+  ASSERT_TRUE(dir_.root().RemoveFile("r/run/plimsoll.sock").ok());
+  EXPECT_EQ(Plimsoll({"doctor"}).exit.code, 2);
+}
+
+TEST_F(StandaloneDoctorTest, WhatADaemonItselfWouldRefuseIsNamed) {
+  ASSERT_TRUE(dir_.root().MakeDirs("r/state").ok());
+  EXPECT_EQ(Plimsoll({"doctor"}).exit.code, 0) << Plimsoll({"doctor"}).out;
+  const UniqueFd lock = *dir_.root().OpenFile("r/run/lock", O_RDWR | O_CREAT, 0600);
+  ASSERT_EQ(flock(lock.get(), LOCK_EX | LOCK_NB), 0);
+  const RunResult locked = Plimsoll({"doctor"});
+  EXPECT_EQ(locked.exit.code, 3) << locked.err;
+  EXPECT_THAT(locked.out, HasSubstr("uses the run directory " + dir_.path() + "/r/run"));
+  ASSERT_TRUE(dir_.root().RemoveTree("r/run").ok());
+  ASSERT_TRUE(dir_.root().ReplaceFile("r/run", "").ok());
+  const RunResult file = Plimsoll({"doctor"});
+  EXPECT_NE(file.exit.code, 0) << file.out;
+  EXPECT_THAT(file.out + file.err, HasSubstr("/r/run/plimsoll.sock: Not a directory"));
 }
 
 TEST_F(DoctorTest, ADaemonThatIsNamedMustBeThere) {

@@ -8,25 +8,30 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/fs_root.h"
 #include "base/printable.h"
+#include "base/socket_probe.h"
 #include "base/status.h"
 #include "base/subprocess.h"
 #include "cli/command.h"
 #include "cli/connect.h"
+#include "cli/message_json.h"
 #include "cli/standalone.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "cli/wrap.h"
 
 namespace plimsoll::cli {
 namespace {
 
 // Runs plimsolld with a question and returns its answer. `subject`: for the error of others than
-#include "cli/wrap.h"
 // root.
 absl::StatusOr<std::string> AskProgram(const std::vector<std::string>& arguments,
                                        absl::string_view subject) {
@@ -88,11 +93,100 @@ absl::StatusOr<node::InspectResponse> LookBehind(absl::string_view address,
 struct Looked {
   node::InspectResponse response;
   std::vector<std::string> places;  // directories
+  // Reasons why a command would start no daemon of its own, where it would need one.
+  std::vector<absl::Status> hindrances;
 };
 
 absl::StatusOr<Looked> At(const absl::StatusOr<node::InspectResponse>& response) {
   PLIMSOLL_RETURN_IF_ERROR(response.status());
-  return Looked{*response, {response->state_directory(), response->run_directory()}};
+  return Looked{*response, {response->state_directory(), response->run_directory()}, {}};
+}
+
+// Asks plimsolld what its start in these directories would refuse, an error for each.
+std::vector<absl::Status> RefusalsOfStart(const StandaloneDirs& dirs) {
+  const absl::Status refused =
+      AskProgram({"--standalone", "--check-config", "--address", "unix://" + dirs.socket(),
+                  "--state-dir", dirs.state, "--run-dir", dirs.run},
+                 "all of this machine")
+          .status();
+  std::vector<absl::Status> refusals;
+  for (const absl::string_view line : absl::StrSplit(refused.message(), '\n', absl::SkipEmpty())) {
+    refusals.push_back(
+        WithHint(absl::Status(refused.code(), line), pod::AttachedHint(refused).value_or("")));
+  }
+  return refusals;
+}
+
+// For root. None while a daemon answers in these directories.
+std::vector<absl::Status> Hindrances(const CommandContext& context, const StandaloneDirs& dirs) {
+  if (geteuid() != 0 || ProbeSocket(dirs.socket()).ok()) return {};
+  if (!context.root.empty() && access(context.root.c_str(), F_OK) != 0) return {};
+  std::vector<absl::Status> all = StartHindrances(dirs);
+  const absl::StatusOr<std::string> service = pod::SocketPathOf(pod::kDefaultAddress);
+  if (context.root.empty() && service.ok()) {
+    const absl::Status killed = CheckNoService(*service);
+    if (!killed.ok()) all.insert(all.begin(), killed);
+  }
+  const std::vector<absl::Status> refusals = RefusalsOfStart(dirs);
+  all.insert(all.end(), refusals.begin(), refusals.end());
+  return all;
+}
+
+// `inspected`, with the hindrances, which are all where no daemon has left a state directory.
+// Beside another error they are notes.
+absl::StatusOr<Looked> WithHindrances(absl::StatusOr<Looked> inspected, const StandaloneDirs& dirs,
+                                      std::vector<absl::Status> hindrances) {
+  // A wrong configuration is in both.
+  const auto says_so = [said =
+                            std::string(inspected.status().message())](const absl::Status& each) {
+    return absl::StrContains(said, each.message());
+  };
+  if (IsUsageError(inspected.status()) && !hindrances.empty() &&
+      absl::c_none_of(hindrances, says_so)) {
+    inspected = Looked{{}, {dirs.state, dirs.run}, {}};
+  }
+  if (inspected.ok()) {
+    inspected->hindrances = std::move(hindrances);
+    return inspected;
+  }
+  for (const absl::Status& hindrance : hindrances) {
+    if (!says_so(hindrance)) PrintNote(FormatError(hindrance));
+  }
+  return inspected;
+}
+
+void AddTo(const node::InspectResponse& hosted, Looked* looked) {
+  node::InspectResponse& response = looked->response;
+  response.mutable_findings()->MergeFrom(hosted.findings());
+  response.mutable_troubles()->MergeFrom(hosted.troubles());
+  response.set_daemon_running(response.daemon_running() || hosted.daemon_running());
+  looked->places.push_back(hosted.state_directory());
+  looked->places.push_back(hosted.run_directory());
+}
+
+// The machine's plimsolld doesn't run. Plimsoll may have hosted pods without it too, and may still
+// do so.
+absl::StatusOr<Looked> LookWithoutService(const StandaloneDirs& dirs) {
+  absl::StatusOr<Looked> looked = At(InspectStopped(nullptr));
+  bool is_there = false;
+  for (const std::string& path : {dirs.state, dirs.run}) {
+    const absl::Status opened = FsRoot::Open(path).status();
+    if (opened.ok()) is_there = true;
+    if (!opened.ok() && !absl::IsNotFound(opened)) return opened;
+  }
+  // A machine without a configured daemon may have pods of commands alone.
+  if (!is_there || (!looked.ok() && !IsUsageError(looked.status()))) return looked;
+  const auto host = Connect({.address = "unix://" + dirs.socket(), .may_start = false});
+  const absl::StatusOr<node::InspectResponse> hosted =
+      host.ok() ? (*host)->own().Inspect() : InspectStopped(&dirs);
+  if (IsUsageError(hosted.status())) {  // there is the run directory alone
+    if (looked.ok()) looked->places.push_back(dirs.run);
+    return looked;
+  }
+  PLIMSOLL_RETURN_IF_ERROR(hosted.status());
+  if (!looked.ok()) return At(hosted);
+  AddTo(*hosted, &*looked);
+  return looked;
 }
 
 // The findings of the running daemon, else of its directories.
@@ -102,22 +196,9 @@ absl::StatusOr<Looked> Look(const CommandContext& context) {
   if (!absl::IsUnavailable(client.status())) return client.status();
   if (!context.address.empty()) return At(LookBehind(context.address, client.status()));
   const StandaloneDirs dirs = StandaloneDirs::Below(context.root);
-  if (!context.root.empty()) return At(InspectStopped(&dirs));
-  PLIMSOLL_ASSIGN_OR_RETURN(Looked looked, At(InspectStopped(nullptr)));
-  const absl::Status standalone = FsRoot::Open(dirs.state).status();
-  if (absl::IsNotFound(standalone)) return looked;
-  PLIMSOLL_RETURN_IF_ERROR(standalone);
-  // Plimsoll has hosted pods without a service too, and may still do so.
-  const auto host = Connect({.address = "unix://" + dirs.socket(), .may_start = false});
-  PLIMSOLL_ASSIGN_OR_RETURN(const node::InspectResponse hosted,
-                            host.ok() ? (*host)->own().Inspect() : InspectStopped(&dirs));
-  node::InspectResponse& response = looked.response;
-  response.mutable_findings()->MergeFrom(hosted.findings());
-  response.mutable_troubles()->MergeFrom(hosted.troubles());
-  response.set_daemon_running(response.daemon_running() || hosted.daemon_running());
-  looked.places.push_back(hosted.state_directory());
-  looked.places.push_back(hosted.run_directory());
-  return looked;
+  std::vector<absl::Status> hindrances = Hindrances(context, dirs);
+  return WithHindrances(context.root.empty() ? LookWithoutService(dirs) : At(InspectStopped(&dirs)),
+                        dirs, std::move(hindrances));
 }
 
 std::string Object(const node::Finding& finding) {
@@ -133,7 +214,9 @@ std::string Object(const node::Finding& finding) {
 void PrintForPeople(const Looked& looked) {
   const node::InspectResponse& response = looked.response;
   const char* where = response.daemon_running() ? "" : "No daemon runs. ";
-  if (response.findings().empty()) {
+  if (response.state_directory().empty()) {
+    Print("No daemon has run here.\n");
+  } else if (response.findings().empty()) {
     Print(absl::StrCat(where, response.troubles().empty()
                                   ? "The daemon's records and the machine agree.\n"
                                   : "Nothing else differs now.\n"));
@@ -154,18 +237,38 @@ void PrintForPeople(const Looked& looked) {
   for (const std::string& trouble : response.troubles()) {
     Print(absl::StrCat("  - ", Printable(trouble), "\n"));
   }
+  if (!looked.hindrances.empty()) Print("\nCommands can't start a daemon of their own:\n");
+  for (const absl::Status& hindrance : looked.hindrances) {
+    Print(absl::StrCat("  - ", Printable(hindrance.message()), "\n"));
+    const std::string remedy = pod::AttachedHint(hindrance).value_or("");
+    if (!remedy.empty()) Print(absl::StrCat("    ", Printable(remedy), "\n"));
+  }
   Print(absl::StrCat("Looked at ", absl::StrJoin(looked.places, ", "), ".\n"));
+}
+
+// The daemon's answer, with "hindrances": [{"what", "remedy"}].
+absl::Status PrintForPrograms(const Looked& looked, OutputFormat format) {
+  PLIMSOLL_ASSIGN_OR_RETURN(nlohmann::ordered_json document, MessageJson(looked.response));
+  nlohmann::ordered_json& hindrances = document["hindrances"] = nlohmann::ordered_json::array();
+  for (const absl::Status& hindrance : looked.hindrances) {
+    hindrances.push_back({{"what", std::string(hindrance.message())},
+                          {"remedy", pod::AttachedHint(hindrance).value_or("")}});
+  }
+  return PrintJson(document.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace),
+                   format);
 }
 
 absl::StatusOr<int> Doctor(const CommandContext& context) {
   PLIMSOLL_ASSIGN_OR_RETURN(const Looked looked, Look(context));
   const node::InspectResponse& response = looked.response;
   if (context.for_programs()) {
-    PLIMSOLL_RETURN_IF_ERROR(PrintMessage(response, context.format()));
+    PLIMSOLL_RETURN_IF_ERROR(PrintForPrograms(looked, context.format()));
   } else {
     PrintForPeople(looked);
   }
-  return response.findings().empty() && response.troubles().empty() ? kExitOk : kExitDiffers;
+  return response.findings().empty() && response.troubles().empty() && looked.hindrances.empty()
+             ? kExitOk
+             : kExitDiffers;
 }
 
 // --- doctor --node
@@ -224,10 +327,12 @@ void AddDoctorCommand(CLI::App& app, CommandContext& context) {
       "Show differences between the daemon's records and the machine, and how recovery would end "
       "each.\n\n"
       "Looks at processes, mounts, namespaces, control groups and files, and changes nothing. "
-      "Asks the running daemon. Without one it reads the state directory itself, as root: that "
-      "of the machine's configuration, or with --root the one there. The exit code is 0 without "
-      "differences, 3 with differences, 2 if there is no state directory, and 1 if it can't be "
-      "read.\n\n"
+      "Asks the running daemon. Without one it reads the directories itself, as root: those of "
+      "the machine's configuration and those of commands without a daemon, or with --root the "
+      "ones there. It then also says what keeps such commands from starting a daemon of their "
+      "own: a plimsolld that was killed, locks, a full disk, missing programs. The exit code is 0 "
+      "if nothing is found, 3 if something is, 2 if there is no state directory, and 1 if it "
+      "can't be read.\n\n"
       "With --node, shows what keeps this machine from being a Ready node under kubelet, with the "
       "remedy of each, and changes nothing: swap, kernel modules, sysctls, control groups and "
       "their driver, kubelet's configuration, network, host name, ports, clock, programs, disks. "

@@ -53,25 +53,6 @@ bool IsInUse(const FsRoot& run) {
   return lock.ok() && flock(lock->get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-// OK if the machine has no daemon whose socket this is: neither the file nor the lock of the run
-// directory is there. A daemon that ends in order removes its socket, a killed one leaves it.
-absl::Status CheckNoService(const std::string& socket) {
-  const std::string directory = socket.substr(0, socket.rfind('/'));
-  const absl::StatusOr<FsRoot> run = FsRoot::Open(directory);
-  if (!run.ok()) return absl::OkStatus();
-  const bool is_locked = IsInUse(*run);
-  if (!is_locked && !run->Has(socket.substr(directory.size() + 1)).value_or(false)) {
-    return absl::OkStatus();
-  }
-  return WithHint(
-      absl::UnavailableError(absl::StrCat(
-          "no daemon answers at unix://", socket, ": ",
-          is_locked ? "the plimsolld of that directory is starting or ending, or listens elsewhere"
-                    : "the socket was left by a plimsolld that was killed")),
-      "Start plimsolld (`systemctl start plimsolld`), or try again if it is just starting. If this "
-      "machine is to have none, remove the socket. --root DIRECTORY uses a daemon of your own.");
-}
-
 class StandaloneKeeper : public pod::DaemonKeeper {
  public:
   StandaloneKeeper(StandaloneOptions options, Standalone standalone)
@@ -133,6 +114,26 @@ absl::StatusOr<std::unique_ptr<pod::Client>> ConnectToOwn(const ConnectOptions& 
 
 }  // namespace
 
+absl::Status CheckNoService(const std::string& socket) {
+  const std::string directory = socket.substr(0, socket.rfind('/'));
+  const absl::StatusOr<FsRoot> run = FsRoot::Open(directory);
+  if (!run.ok()) return absl::OkStatus();
+  // A daemon that ends in order removes its socket, a killed one leaves it.
+  const bool is_locked = IsInUse(*run);
+  if (!is_locked && !run->Has(socket.substr(directory.size() + 1)).value_or(false)) {
+    return absl::OkStatus();
+  }
+  return WithHint(
+      absl::UnavailableError(absl::StrCat(
+          "no daemon answers at unix://", socket, ": ",
+          is_locked ? "the plimsolld of that directory is starting or ending, or listens elsewhere"
+                    : "the socket was left by a plimsolld that was killed")),
+      absl::StrCat(
+          HowToStart("plimsolld"),
+          ", or try again if it is just starting. If this machine is to have none, remove the "
+          "socket. --root DIRECTORY uses a daemon of your own."));
+}
+
 std::string SocketFor(const ConnectOptions& options) {
   const std::string own = StandaloneDirs::Below(options.root).socket();
   if (options.address.empty() && !options.root.empty()) return own;
@@ -144,7 +145,6 @@ std::string SocketFor(const ConnectOptions& options) {
   return is_own ? own : path;
 }
 
-std::string NoteOfHiddenPods(const std::string& socket, const std::string& service,
 std::string StartCommand(absl::string_view service, const std::string& root) {
   const absl::StatusOr<FsRoot> host = FsRoot::Open(root);
   if (!host.ok() || !systemd::SystemdRuns(*host)) return "";
@@ -156,6 +156,7 @@ std::string HowToStart(absl::string_view service, const std::string& root) {
   return absl::StrCat("Start ", service, command.empty() ? "" : absl::StrCat(" (`", command, "`)"));
 }
 
+std::string NoteOfHiddenPods(const std::string& socket, const std::string& service,
                              const std::string& own) {
   const std::string run = socket.substr(0, socket.rfind('/'));
   if (run != service && run != own) return "";
@@ -166,8 +167,8 @@ std::string HowToStart(absl::string_view service, const std::string& root) {
       std::count_if(names.begin(), names.end(), [](const auto& name) { return IsId(name); });
   if (pods == 0) return "";
   const char* const of = pods == 1 ? " pod" : " pods";
-  return run == own
   const std::string start = StartCommand("plimsolld");
+  return run == own
              ? absl::StrCat("note: not shown: ", pods, of, " of plimsolld, which doesn't run",
                             start.empty() ? "" : absl::StrCat(" (", start, ")"), "\n")
              : absl::StrCat("note: not shown: ", pods, of,

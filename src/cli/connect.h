@@ -5,9 +5,10 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "pod_runner/client.h"
 #include "absl/strings/string_view.h"
+#include "pod_runner/client.h"
 
 namespace plimsoll::cli {
 
@@ -26,20 +27,24 @@ struct ConnectOptions {
 // and Standalone::Join.
 absl::StatusOr<std::unique_ptr<pod::Client>> Connect(const ConnectOptions& options);
 
+// UNAVAILABLE, with a hint, if the machine has a daemon whose socket this is, which doesn't listen
+// there now: the file or the lock of its run directory is there. Then no command starts another.
+absl::Status CheckNoService(const std::string& socket);
+
 // The path of the socket that Connect would use now. Starts nothing.
 std::string SocketFor(const ConnectOptions& options);
 
-// A note on pods of this machine that a client at `socket` doesn't see: a plimsolld and the
-// commands without one have sets of their own, in the run directories `service` and `own`. Empty:
-// it sees all, or it isn't known.
-std::string NoteOfHiddenPods(const std::string& socket, const std::string& service,
-                             const std::string& own);
 // The command that starts a service of this machine, as "systemctl start plimsolld"; empty: no
 // systemd runs. `root`: the machine's.
 std::string StartCommand(absl::string_view service, const std::string& root = "/");
 // "Start plimsolld (`systemctl start plimsolld`)", or without the command.
 std::string HowToStart(absl::string_view service, const std::string& root = "/");
 
+// A note on pods of this machine that a client at `socket` doesn't see: a plimsolld and the
+// commands without one have sets of their own, in the run directories `service` and `own`. Empty:
+// it sees all, or it isn't known.
+std::string NoteOfHiddenPods(const std::string& socket, const std::string& service,
+                             const std::string& own);
 
 }  // namespace plimsoll::cli
 

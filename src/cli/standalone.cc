@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "base/fs_root.h"
@@ -33,6 +36,8 @@ namespace {
 
 constexpr int kReadyFd = 3;  // in the daemon
 constexpr absl::Duration kSocketInterval = absl::Milliseconds(10);
+// A daemon that starts or ends has its lock for less.
+constexpr absl::Duration kOrdinaryLock = absl::Seconds(2);
 
 // flock has no deadline of its own, so this polls.
 absl::Status LockBy(int fd, int operation, const std::string& path, absl::Time deadline) {
@@ -62,11 +67,12 @@ absl::Status WithFullDiskHint(const absl::Status& status) {
       "--root DIRECTORY.");
 }
 
-// Whether the file system has no room, not even for the daemon's log.
+// Whether the file system has no room, not even for the daemon's log. A tmpfs without a limit
+// counts no blocks.
 bool IsFull(const FsRoot& directory) {
   struct statvfs room = {};
   return fstatvfs(directory.fd(), &room) == 0 &&
-         (room.f_bavail == 0 || (room.f_files > 0 && room.f_favail == 0));
+         ((room.f_blocks > 0 && room.f_bavail == 0) || (room.f_files > 0 && room.f_favail == 0));
 }
 
 // Waits on the pipe. One byte: ready. End of file: the daemon gave up.
@@ -109,6 +115,40 @@ absl::Status CheckNoKilledService(const FsRoot& run) {
                       absl::StrCat("no daemon answers at unix://", run.PathOf("plimsoll.sock"),
                                    ": the socket was left by a plimsolld that was killed")),
                   "Start that plimsolld again. If it is to run no more, remove the socket.");
+}
+
+// " by process 12": the holder of the exclusive flock(2) of an open file, by /proc/locks, whose
+// lines are like "3: FLOCK  ADVISORY  WRITE 12 00:1a:34 0 EOF"; empty: it isn't seen, as one of
+// another process namespace.
+std::string HolderOf(int fd) {
+  struct stat file = {};
+  if (fstat(fd, &file) != 0) return "";
+  const std::string name =
+      absl::StrFormat("%02x:%02x:%d", major(file.st_dev), minor(file.st_dev), file.st_ino);
+  const std::string locks = FsRoot::Open("/")->Read("proc/locks").value_or("");
+  for (const absl::string_view line : absl::StrSplit(locks, '\n')) {
+    const std::vector<absl::string_view> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
+    if (words.size() > 5 && words[1] == "FLOCK" && words[3] == "WRITE" && words[4] != "0" &&
+        words[5] == name) {
+      return absl::StrCat(" by process ", words[4]);
+    }
+  }
+  return "";
+}
+
+// UNAVAILABLE if a process has the lock to itself until the deadline. `holder`: what it may be.
+absl::Status CheckNotLocked(const FsRoot& run, const std::string& name, absl::string_view holder,
+                            absl::Time deadline) {
+  const absl::StatusOr<UniqueFd> lock = run.OpenFile(name, O_RDONLY);
+  if (absl::IsNotFound(lock.status())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(lock.status());
+  // Held for a moment only, and shared: other commands go on.
+  const absl::Status locked = LockBy(lock->get(), LOCK_SH, run.PathOf(name), deadline);
+  if (!absl::IsDeadlineExceeded(locked)) return locked;
+  return WithHint(
+      absl::UnavailableError(absl::StrCat(run.PathOf(name), " is locked", HolderOf(lock->get()),
+                                          ", as by ", holder, ", and commands wait for it")),
+      "If it stays so for a minute, end that process.");
 }
 
 absl::StatusOr<Child> StartDaemon(const StandaloneOptions& options, const FsRoot& run,
@@ -224,6 +264,30 @@ absl::StatusOr<Standalone> Standalone::Join(const StandaloneOptions& options) {
   PLIMSOLL_RETURN_IF_ERROR(CheckNoKilledService(run));
   PLIMSOLL_ASSIGN_OR_RETURN(standalone.child_, StartDaemon(options, run, deadline));
   return standalone;
+}
+
+std::vector<absl::Status> StartHindrances(const StandaloneDirs& dirs) {
+  std::vector<absl::Status> hindrances;
+  const auto add = [&hindrances](const absl::Status& status) {
+    if (!status.ok() && !absl::IsNotFound(status)) hindrances.push_back(status);
+  };
+  const absl::Status listening = ProbeSocket(dirs.socket());
+  if (listening.ok()) return {};
+  const absl::StatusOr<FsRoot> run = FsRoot::Open(dirs.run);
+  if (run.ok()) {
+    add(listening);
+    add(CheckNoKilledService(*run));
+    const absl::Time deadline = MonotonicNow() + kOrdinaryLock;
+    add(CheckNotLocked(*run, "clients.lock", "a daemon that ends", deadline));
+    add(CheckNotLocked(*run, "start.lock", "a command that starts a daemon", deadline));
+  }
+  for (const std::string& path : {dirs.run, dirs.state}) {
+    const absl::StatusOr<FsRoot> directory = FsRoot::Open(path);
+    if (!directory.ok() || !IsFull(*directory)) continue;
+    add(WithFullDiskHint(
+        absl::ResourceExhaustedError(absl::StrCat("no space left on device for ", path))));
+  }
+  return hindrances;
 }
 
 void Standalone::Leave(absl::Duration patience) {

@@ -9,7 +9,9 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/subprocess.h"
@@ -55,6 +57,10 @@ class Standalone {
   std::optional<Child> child_;
   UniqueFd lock_;
 };
+
+// Reasons why Join would not start a daemon in these directories, or would wait in vain, as far as
+// they show from outside of plimsolld; empty too where a daemon answers there. Changes nothing.
+std::vector<absl::Status> StartHindrances(const StandaloneDirs& dirs);
 
 // The path of plimsolld: beside this program, else in PATH. NOT_FOUND.
 absl::StatusOr<std::string> FindDaemon();

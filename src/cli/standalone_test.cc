@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -25,7 +26,10 @@ namespace plimsoll::cli {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 TEST(Standalone, TheDaemonsOwnWordsAreShown) {
   TestDir dir;
@@ -112,10 +116,6 @@ TEST(Standalone, IsNotStartedWhereTheMachineHasADaemon) {
   EXPECT_EQ(SocketFor(options), StandaloneDirs().socket());
 }
 
-TEST(Standalone, PodsOfTheOtherKindAreNoted) {
-  const TestDir dir;
-  const std::string service = dir.path() + "/service";
-  const std::string own = dir.path() + "/own";
 TEST(Standalone, TheCommandThatStartsAServiceIsSystemds) {
   const TestDir host;
   EXPECT_EQ(StartCommand("plimsolld", host.path()), "");
@@ -124,6 +124,10 @@ TEST(Standalone, TheCommandThatStartsAServiceIsSystemds) {
   EXPECT_EQ(HowToStart("plimsolld", host.path()), "Start plimsolld (`systemctl start plimsolld`)");
 }
 
+TEST(Standalone, PodsOfTheOtherKindAreNoted) {
+  const TestDir dir;
+  const std::string service = dir.path() + "/service";
+  const std::string own = dir.path() + "/own";
   const auto note = [&](const std::string& run) {
     return NoteOfHiddenPods(run + "/plimsoll.sock", service, own);
   };
@@ -157,6 +161,49 @@ TEST(Standalone, IsNotStartedInTheDirectoriesOfAKilledDaemon) {
   ASSERT_TRUE(dir.root().ReplaceFile("run/plimsolld.log", "").ok());
   EXPECT_TRUE(absl::IsFailedPrecondition(Connect(options).status()));
   EXPECT_TRUE(dir.root().Exists("ran"));
+}
+
+TEST(Standalone, HindrancesOfAStartAreFoundWithoutOne) {
+  const TestDir dir;
+  const StandaloneDirs dirs = StandaloneDirs::Below(dir.path());
+  const auto found = [&dirs] {
+    std::vector<std::string> messages;
+    for (const absl::Status& each : StartHindrances(dirs)) messages.emplace_back(each.message());
+    return messages;
+  };
+  EXPECT_THAT(found(), IsEmpty());
+  ASSERT_TRUE(dir.root().MakeDirs("run").ok());
+  ASSERT_TRUE(dir.root().ReplaceFile("run/clients.lock", "").ok());
+  ASSERT_TRUE(dir.root().ReplaceFile("run/start.lock", "").ok());
+  LeaveSocket(dirs.socket());
+  EXPECT_THAT(found(), ElementsAre(HasSubstr("left by a plimsolld that was killed")));
+  ASSERT_TRUE(dir.root().ReplaceFile("run/plimsolld.log", "").ok());
+  EXPECT_THAT(found(), IsEmpty()) << "a command's own daemon, killed, is started again";
+  const UniqueFd clients = *dir.root().OpenFile("run/clients.lock", O_RDWR);
+  ASSERT_EQ(flock(clients.get(), LOCK_SH | LOCK_NB), 0);
+  EXPECT_THAT(found(), IsEmpty()) << "another command's";
+  ASSERT_EQ(flock(clients.get(), LOCK_EX | LOCK_NB), 0);
+  const UniqueFd start = *dir.root().OpenFile("run/start.lock", O_RDWR);
+  ASSERT_EQ(flock(start.get(), LOCK_EX | LOCK_NB), 0);
+  const std::string holder = absl::StrCat(" is locked by process ", getpid());
+  EXPECT_THAT(found(), ElementsAre(HasSubstr("/run/clients.lock" + holder),
+                                   HasSubstr("/run/start.lock" + holder)));
+  ASSERT_TRUE(dir.root().RemoveFile("run/plimsoll.sock").ok());
+  ASSERT_TRUE(dir.root().ReplaceFile("run/plimsoll.sock", "").ok());
+  EXPECT_THAT(found(), Contains(HasSubstr("plimsoll.sock is no socket")));
+}
+
+TEST(Standalone, AFullDiskIsAHindrance) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to mount";
+  const TestDir dir;
+  ASSERT_TRUE(dir.root().MakeDirs("run", 0755).ok());
+  const std::string run = dir.path() + "/run";
+  ASSERT_EQ(mount("full", run.c_str(), "tmpfs", 0, "size=4096"), 0);
+  EXPECT_TRUE(dir.root().ReplaceFile("run/other", std::string(4096, 'x')).ok());
+  const std::vector<absl::Status> found = StartHindrances(StandaloneDirs::Below(dir.path()));
+  EXPECT_EQ(umount2(run.c_str(), MNT_DETACH), 0);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(std::string(found[0].message()), HasSubstr("no space left on device for " + run));
 }
 
 TEST(Standalone, RootsAndDefaults) {

@@ -67,10 +67,7 @@ class DaemonImpl final : public Daemon {
 
   absl::Status Start() {
     PLIMSOLL_RETURN_IF_ERROR(CheckPrograms(options_.config));
-    PLIMSOLL_RETURN_IF_ERROR(
-        AlsoSay(CheckOwnPrograms(options_.version),
-                "the package is half installed: install it again (Debian: apt-get install "
-                "--reinstall plimsoll). Running pods are unaffected"));
+    PLIMSOLL_RETURN_IF_ERROR(CheckInstalledWhole(options_.version));
     PLIMSOLL_RETURN_IF_ERROR(BecomeChildSubreaper());
     PLIMSOLL_ASSIGN_OR_RETURN(const runtime::DescriptorLimit descriptors, RaiseDescriptorLimit());
     PLIMSOLL_RETURN_IF_ERROR(CheckFileSizeLimit());
@@ -202,7 +199,7 @@ class DaemonImpl final : public Daemon {
 
   absl::Status OpenState() {
     PLIMSOLL_ASSIGN_OR_RETURN(directories_.state, FsRoot::OpenOrCreate(options_.config.state_dir));
-    PLIMSOLL_RETURN_IF_ERROR(CheckStateFileSystem(*directories_.state));
+    PLIMSOLL_RETURN_IF_ERROR(CheckStateFileSystem(*directories_.state, options_.config.state_dir));
     PLIMSOLL_ASSIGN_OR_RETURN(directories_.state_lock,
                               DirectoryLock::Take(*directories_.state, "state directory"));
     return absl::OkStatus();

@@ -211,7 +211,8 @@ absl::Status CheckSystemd(const Config& config) {
   return OpenCgroupDriver(host, config, /*standalone=*/false).status();
 }
 
-// A start reports the same as --check-config, but for what it finds out by itself.
+// A start reports the same as --check-config, but for what it finds out by itself. `plimsoll
+// doctor` asks a standalone daemon so, before there is one.
 absl::Status CheckAgainstMachine(const Flags& flags, const Config& config,
                                  std::vector<std::string>* warnings) {
   absl::Status fits = AlsoTell(CheckClasses(config.classes, warnings), CheckCgroupDriver(config));
@@ -220,6 +221,7 @@ absl::Status CheckAgainstMachine(const Flags& flags, const Config& config,
   if (!flags.check_config) return fits;
   if (fits.ok()) fits = CheckSystemd(config);
   fits = AlsoTell(fits, CheckOciRuntime(config));
+  if (flags.standalone) fits = AlsoTell(fits, CheckStart(config, PLIMSOLL_VERSION));
   return AlsoTell(fits, CheckNodeResources(config.node_resources));
 }
 

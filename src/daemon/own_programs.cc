@@ -56,4 +56,10 @@ absl::Status CheckOwnPrograms(const std::string& version, const std::string& dir
   return absl::OkStatus();
 }
 
+absl::Status CheckInstalledWhole(const std::string& version) {
+  return AlsoSay(CheckOwnPrograms(version),
+                 "the package is half installed: install it again (Debian: apt-get install "
+                 "--reinstall plimsoll). Running pods are unaffected");
+}
+
 }  // namespace plimsoll::daemon

@@ -13,6 +13,9 @@ namespace plimsoll::daemon {
 // `version`, this program's. `directory`: where they are; empty: looked for as a start does.
 absl::Status CheckOwnPrograms(const std::string& version, const std::string& directory = "");
 
+// The same, for a start: an error has the advice to install the package again.
+absl::Status CheckInstalledWhole(const std::string& version);
+
 }  // namespace plimsoll::daemon
 
 #endif  // PLIMSOLL_DAEMON_OWN_PROGRAMS_H_

@@ -3,14 +3,21 @@
 #include <linux/magic.h>
 #include <sys/resource.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
+#include "base/problems.h"
 #include "base/status.h"
 #include "base/subprocess.h"
+#include "daemon/own_programs.h"
+#include "daemon/run_directory.h"
 #include "runtime/oci/crun/crun.h"
+#include "service/directory_lock.h"
 
 namespace plimsoll::daemon {
 namespace {
@@ -33,7 +40,43 @@ absl::Status CheckLimit(int resource, absl::string_view name, rlim_t rlimit::*li
       " (ulimit ", ulimit_option, "; in a systemd unit, Limit", name, "=)"));
 }
 
+// The directory at an absolute path, or the nearest one above it that is there, in which a start
+// would make it.
+absl::StatusOr<FsRoot> OpenNearest(std::string path) {
+  for (;;) {
+    absl::StatusOr<FsRoot> directory = FsRoot::Open(path.empty() ? "/" : path);
+    if (!absl::IsNotFound(directory.status()) || path.empty()) return directory;
+    path.resize(path.rfind('/'));
+  }
+}
+
+absl::Status CheckDirectory(const std::string& path, absl::string_view what) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, OpenNearest(path));
+  // For root this fails with EROFS alone.
+  if (faccessat(directory.fd(), ".", W_OK, 0) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("write into ", directory.path(), " for the ", what));
+  }
+  if (directory.path() != path) return absl::OkStatus();
+  return DirectoryLock::CheckFree(directory, what);
+}
+
+absl::Status CheckStateDirectory(const Config& config) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const size_t sandboxes, CountSandboxes(host, config.run_dir));
+  PLIMSOLL_RETURN_IF_ERROR(CheckStateIsThere(config.state_dir, sandboxes));
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot nearest, OpenNearest(config.state_dir));
+  PLIMSOLL_RETURN_IF_ERROR(CheckStateFileSystem(nearest, config.state_dir));
+  return CheckDirectory(config.state_dir, "state directory");
+}
+
 }  // namespace
+
+absl::Status CheckStart(const Config& config, const std::string& version) {
+  absl::Status fits = AlsoTell(CheckDescriptorLimit(), CheckFileSizeLimit());
+  fits = AlsoTell(fits, CheckInstalledWhole(version));
+  fits = AlsoTell(fits, CheckStateDirectory(config));
+  return AlsoTell(fits, CheckDirectory(config.run_dir, "run directory"));
+}
 
 absl::Status CheckPrograms(const Config& config) {
   if (!config.crun.empty()) return absl::OkStatus();  // checked by ValidateConfig
@@ -69,12 +112,12 @@ absl::Status CheckFileSizeLimit() {
                     "-f");
 }
 
-absl::Status CheckStateFileSystem(const FsRoot& state) {
+absl::Status CheckStateFileSystem(const FsRoot& directory, const std::string& path) {
   struct statfs info = {};
-  if (fstatfs(state.fd(), &info) != 0) return ErrnoStatus(errno, "statfs " + state.path());
+  if (fstatfs(directory.fd(), &info) != 0) return ErrnoStatus(errno, "statfs " + directory.path());
   if (info.f_type != OVERLAYFS_SUPER_MAGIC) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      "the state directory ", state.path(),
+      "the state directory ", path,
       " is on overlayfs, as inside a container, and no container can have its root file system "
       "there: mount a volume on it, or set state_dir in the configuration"));
 }

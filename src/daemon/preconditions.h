@@ -34,9 +34,15 @@ absl::StatusOr<runtime::DescriptorLimit> RaiseDescriptorLimit();
 // layers, logs and the database.
 absl::Status CheckFileSizeLimit();
 
-// FAILED_PRECONDITION if the state directory is on overlayfs: the kernel takes no directory of one
-// for a container's changes.
-absl::Status CheckStateFileSystem(const FsRoot& state);
+// FAILED_PRECONDITION if the state directory at `path` is on overlayfs: the kernel takes no
+// directory of one for a container's changes. `directory`: it, or the one in which it would be
+// made.
+absl::Status CheckStateFileSystem(const FsRoot& directory, const std::string& path);
+
+// What a start here would refuse, beside the OCI runtime: limits, helper programs of another
+// version than `version`, directories that can't be used or that another daemon uses. Tells all at
+// once, and makes nothing.
+absl::Status CheckStart(const Config& config, const std::string& version);
 
 // Adds the remedy if `opened` is the error of a full or read-only file system. `what`: "state
 // directory".
