@@ -198,30 +198,30 @@ absl::Status Serve(const Flags& flags, Settings settings, Log& log) {
 
 // A standalone daemon starts without streams if they can't be had.
 absl::Status CheckStreaming(const Flags& flags, const StreamingConfig& config) {
-  if (config.address.empty() || (flags.standalone && !flags.check_config)) return absl::OkStatus();
+  if (config.address.empty() || flags.standalone) return absl::OkStatus();
   return Annotate(
       streaming::CheckCertificate({.certificate = config.certificate, .key = config.key}),
       "streaming.certificate and streaming.key");
 }
 
 // Checks that systemd can manage the groups here; a start finds out by itself.
-absl::Status CheckSystemd(const Config& config) {
+absl::Status CheckSystemd(const Config& config, bool standalone) {
   if (config.cgroup_driver != "systemd") return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
-  return OpenCgroupDriver(host, config, /*standalone=*/false).status();
+  return OpenCgroupDriver(host, config, standalone).status();
 }
 
 // A start reports the same as --check-config, but for what it finds out by itself. `plimsoll
-// doctor` asks a standalone daemon so, before there is one.
+// doctor` runs this for a standalone daemon before it starts one.
 absl::Status CheckAgainstMachine(const Flags& flags, const Config& config,
                                  std::vector<std::string>* warnings) {
   absl::Status fits = AlsoTell(CheckClasses(config.classes, warnings), CheckCgroupDriver(config));
   fits = AlsoTell(fits, CheckNri(config));
   fits = AlsoTell(fits, CheckStreaming(flags, config.streaming));
   if (!flags.check_config) return fits;
-  if (fits.ok()) fits = CheckSystemd(config);
+  if (fits.ok()) fits = CheckSystemd(config, flags.standalone);
   fits = AlsoTell(fits, CheckOciRuntime(config));
-  if (flags.standalone) fits = AlsoTell(fits, CheckStart(config, PLIMSOLL_VERSION));
+  if (flags.standalone) return AlsoTell(fits, CheckStart(config, PLIMSOLL_VERSION));
   return AlsoTell(fits, CheckNodeResources(config.node_resources));
 }
 

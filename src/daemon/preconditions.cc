@@ -52,7 +52,7 @@ absl::StatusOr<FsRoot> OpenNearest(std::string path) {
 
 absl::Status CheckDirectory(const std::string& path, absl::string_view what) {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, OpenNearest(path));
-  // For root this fails with EROFS alone.
+  // For root: EROFS, or EPERM for an immutable directory.
   if (faccessat(directory.fd(), ".", W_OK, 0) != 0) {
     return ErrnoStatus(errno, absl::StrCat("write into ", directory.path(), " for the ", what));
   }
@@ -129,8 +129,8 @@ absl::Status WithRemedy(const absl::Status& opened, absl::string_view what,
   if (error == ENOSPC || error == EDQUOT) remedy = "make room on the file system of";
   if (error == EROFS) remedy = "mount read-write the file system of";
   if (remedy.empty()) return opened;
-  return AlsoSay(opened,
-                 absl::StrCat(remedy, " the ", what, " ", directory, ". Pods that run go on"));
+  return AlsoSay(
+      opened, absl::StrCat(remedy, " the ", what, " ", directory, ". Running pods are unaffected"));
 }
 
 absl::Status CheckStackLimit() {

@@ -39,9 +39,9 @@ absl::Status CheckFileSizeLimit();
 // made.
 absl::Status CheckStateFileSystem(const FsRoot& directory, const std::string& path);
 
-// What a start here would refuse, beside the OCI runtime: limits, helper programs of another
-// version than `version`, directories that can't be used or that another daemon uses. Tells all at
-// once, and makes nothing.
+// Reports all reasons for which a start here would fail, beside the OCI runtime: limits, helper
+// programs of another version than `version`, directories that can't be used or that another daemon
+// uses. Changes nothing.
 absl::Status CheckStart(const Config& config, const std::string& version);
 
 // Adds the remedy if `opened` is the error of a full or read-only file system. `what`: "state
