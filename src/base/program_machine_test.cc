@@ -10,6 +10,7 @@
 #include "base/dir_for_test.h"
 #include "base/status.h"
 #include "base/subprocess.h"
+#include "base/vfork_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -70,6 +71,7 @@ TEST_F(ProgramMachineTest, OtherFilesAreDescribed) {
 }
 
 TEST_F(ProgramMachineTest, ARunThatTheKernelRefusesSaysIt) {
+  if (!VforkSharesMemory()) GTEST_SKIP() << kVforkCopies;
   // There is no such machine, so no emulator (binfmt_misc) runs it.
   const std::string why = Why(ElfHead(0xfffe));
   const absl::Status refused = RunProgram({.argv = {path()}}).status();

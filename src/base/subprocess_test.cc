@@ -1,7 +1,6 @@
 #include "base/subprocess.h"
 
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -12,6 +11,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "base/dir_for_test.h"
+#include "base/vfork_for_test.h"
 #include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -105,21 +105,8 @@ TEST(RunTest, SignalBecomesExitStatus) {
   EXPECT_EQ(result->exit.ToString(), "killed by signal 15 (Terminated)");
 }
 
-// posix_spawn(3) learns by memory shared with the child that execve failed; qemu-user's vfork
-// copies it.
-bool VforkSharesMemory() {
-  volatile bool written = false;
-  const pid_t child = vfork();
-  if (child == 0) {
-    written = true;
-    _exit(0);
-  }
-  waitpid(child, nullptr, 0);
-  return written;
-}
-
 TEST(RunTest, MissingProgramIsNotFound) {
-  if (!VforkSharesMemory()) GTEST_SKIP() << "vfork copies memory, as under qemu-user";
+  if (!VforkSharesMemory()) GTEST_SKIP() << kVforkCopies;
   const auto result = RunProgram({.argv = {"/no/such/program"}});
   EXPECT_TRUE(absl::IsNotFound(result.status())) << result.status();
   EXPECT_THAT(result.status().message(), HasSubstr("/no/such/program"));
@@ -207,6 +194,7 @@ TEST(ChildTest, SignalAfterExitIsNotFound) {
 }
 
 TEST(ChildTest, KillGroupWaitsForTheEnd) {
+  if (!VforkSharesMemory()) GTEST_SKIP() << kVforkCopies;
   Command command = Shell("sleep 100");
   command.new_session = true;
   auto child = Spawn(command);

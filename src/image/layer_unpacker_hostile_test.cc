@@ -3,6 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/device_nodes_for_test.h"
 #include "image/layer_tree.h"
 #include "image/layer_unpacker_for_test.h"
 
@@ -38,6 +39,7 @@ TEST_F(LayerUnpackerTest, AbsoluteNamesMeanTheLayersOwnRoot) {
 }
 
 TEST_F(LayerUnpackerTest, AbsoluteWhiteoutsHideLowerFiles) {
+  if (!MayMakeDevices()) GTEST_SKIP() << kNeedsDevices;
   ASSERT_TRUE(Unpack(TarBuilder().File("etc/x", "").File("var/a", "").Build(), {}, "lower").ok());
   ASSERT_TRUE(Unpack(TarBuilder().File("/etc/.wh.x", "").File("/var/.wh..wh..opq", "").Build(), {},
                      "diff", {Sub("lower")})
@@ -161,6 +163,7 @@ TEST_F(LayerUnpackerTest, HardLinksThroughALowerLinkFindWhatTheLayerHas) {
 }
 
 TEST_F(LayerUnpackerTest, AHardLinkToAHiddenLowerFileIsRefused) {
+  if (!MayMakeDevices()) GTEST_SKIP() << kNeedsDevices;
   ASSERT_TRUE(
       Unpack(TarBuilder().File("a/f", "").File("b/f", "").Symlink("l", "a").Build(), {}, "lower")
           .ok());
@@ -195,6 +198,7 @@ TEST_F(LayerUnpackerTest, HostileHardLinkReplacingItsOwnTarget) {
 }
 
 TEST_F(LayerUnpackerTest, HostileDeviceNodeFlood) {
+  if (!MayMakeDevices()) GTEST_SKIP() << kNeedsDevices;
   TarBuilder tar;
   for (int i = 0; i < 50; ++i) tar.Node(absl::StrCat("d", i), '3', 1, 3);
   EXPECT_HAS(Refused(tar.Build(), {.max_entries = 40}), "more than 40 entries");

@@ -10,6 +10,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/device_nodes_for_test.h"
 #include "gtest/gtest.h"
 #include "image/digest.h"
 #include "image/layer_tree.h"
@@ -70,6 +71,7 @@ TEST_F(LayerUnpackerTest, KeepsWhatTheRootDirectoryHas) {
 }
 
 TEST_F(LayerUnpackerTest, AnOpaqueRootIsNotHandedOn) {
+  if (!MayMakeDevices()) GTEST_SKIP() << kNeedsDevices;
   ASSERT_TRUE(Unpack(TarBuilder().File(".wh..wh..opq", "").Build()).ok());
   ASSERT_EQ(Xattr("diff", "trusted.overlay.opaque"), "y");
   ASSERT_TRUE(Unpack(TarBuilder().File("b", "x").Build(), {}, "upper", {Sub("diff")}).ok());
@@ -128,6 +130,7 @@ TEST_F(LayerUnpackerTest, KeepsXattrsOfUsersAndCapabilities) {
 }
 
 TEST_F(LayerUnpackerTest, MakesDeviceNodesAndFifos) {
+  if (!MayMakeDevices()) GTEST_SKIP() << kNeedsDevices;
   const auto result = Unpack(TarBuilder()
                                  .Node("null", '3', 1, 3)
                                  .Node("disk", '4', 7, 99)
@@ -170,6 +173,7 @@ TEST_F(LayerUnpackerTest, SparseFilesKeepTheirHoles) {
 }
 
 TEST_F(LayerUnpackerTest, WhiteoutsBecomeOverlayWhiteouts) {
+  if (!MayMakeDevices()) GTEST_SKIP() << kNeedsDevices;
   const auto result = Unpack(TarBuilder()
                                  .File("dir/.wh.gone", "")
                                  .Dir("opaque/")
@@ -188,6 +192,7 @@ TEST_F(LayerUnpackerTest, WhiteoutsBecomeOverlayWhiteouts) {
 }
 
 TEST_F(LayerUnpackerTest, DirectoryOverAWhiteoutIsOpaque) {
+  if (!MayMakeDevices()) GTEST_SKIP() << kNeedsDevices;
   const auto result = Unpack(TarBuilder()
                                  .File(".wh.a", "")
                                  .Dir("a/")
@@ -289,6 +294,7 @@ TEST_F(LayerUnpackerTest, ParentsComeFromTheLayersBelow) {
 }
 
 TEST_F(LayerUnpackerTest, RealOverlayShowsTheMergedTree) {
+  if (!MayMakeDevices()) GTEST_SKIP() << kNeedsDevices;
   ASSERT_TRUE(Unpack(TarBuilder()
                          .File("etc/old", "old")
                          .File("etc/gone", "gone")
