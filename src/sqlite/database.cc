@@ -151,8 +151,8 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
         absl::StrCat("database ", path, ": is damaged: ", lost, damage_advice));
   }
   // SQLite gives a new file the umask's mode, and its log the file's. A failure is SQLite's to
-  // tell.
-  UniqueFd(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  // report. Closed before SQLite opens the file: a later close would drop its locks (fcntl(2)).
+  UniqueFd(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)).Reset();
   sqlite3* handle = nullptr;
   const int result =
       sqlite3_open_v2(path.c_str(), &handle,
