@@ -327,6 +327,7 @@ TEST_F(DoctorTest, TheNodesTableFitsItsTerminal) {
         {"/usr/bin/env", "-u", "COLUMNS", variable, ProgramPath("plimsoll"), "doctor", "--node"},
         OpenTerminal(90));
     doctor.AwaitEnd();
+    EXPECT_THAT(doctor.printed(), HasSubstr("In order: "));
     for (absl::string_view line : absl::StrSplit(doctor.printed(), '\n')) {
       absl::ConsumeSuffix(&line, "\r");
       // A path or a command is one word, and is not divided.

@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 logs=build/check-release
 arm_build=build/arm64
 # Suites that qemu-user can run, and those for the virtual machine.
-arm_suites=(base linux resources topology image runtime_oci)
+arm_suites=(base resources topology image runtime_spec)
 arm_kernel_suites=(linux linux_cgroup)
 # Programs of the integration suite, which run pods there.
 arm_pods=(pods limits exec)

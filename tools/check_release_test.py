@@ -67,7 +67,7 @@ class CheckReleaseTest(unittest.TestCase):
         calls, run = self.run_steps("arm64")
         self.assertEqual(run.returncode, 0, run.stderr)
         run_there = [call for call in calls if "--qemu" in call]
-        for suite in ("base", "resources", "topology", "image", "runtime_oci"):
+        for suite in ("base", "resources", "topology", "image", "runtime_spec"):
             self.assertTrue(any(f"/{suite}_test" in call for call in run_there), suite)
         self.assertIn("--only linux_cgroup --only pods", calls[-1])
         self.assertEqual(calls[:2], ["kernel.sh arm64", "root.sh arm64"])

@@ -74,9 +74,14 @@ TEST_F(NotifyTest, AManagerThatReadsNothingGetsItLater) {
   }
   ASSERT_TRUE(NotifyServiceManager("READY=1").ok());
   ASSERT_TRUE(NotifyServiceManager("STOPPING=1").ok());
+  for (int i = 2; i < 64; ++i) ASSERT_TRUE(NotifyServiceManager("STATUS=waits").ok());
+  EXPECT_TRUE(absl::IsUnavailable(NotifyServiceManager("STATUS=is one too many")));
   EXPECT_EQ(Receive(manager), "x");
   EXPECT_TRUE(WaitUntil([&] { return Receive(manager) == "READY=1"; }));
   EXPECT_TRUE(WaitUntil([&] { return Receive(manager) == "STOPPING=1"; }));
+  for (int i = 2; i < 64; ++i) {
+    ASSERT_TRUE(WaitUntil([&] { return Receive(manager) == "STATUS=waits"; })) << i;
+  }
 }
 
 TEST_F(NotifyTest, NobodyToTellIsFine) {
