@@ -26,6 +26,8 @@ target_compile_options(plimsoll_options INTERFACE
   # In a unit each file sees the others' names, and their definitions of types.
   $<IF:$<BOOL:${CMAKE_UNITY_BUILD}>,-Wshadow=local,-Wshadow>
   $<$<AND:$<BOOL:${CMAKE_UNITY_BUILD}>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>
+  # A test's failures name their files as here, and the compiler's cache serves every checkout.
+  -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=
   $<$<BOOL:${PLIMSOLL_WERROR}>:-Werror>)
 target_include_directories(plimsoll_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 
