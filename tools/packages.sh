@@ -15,6 +15,7 @@
 #                ARCH and without BUILD
 #   ROOT_ONLY=1  makes the root and ends (tools/cross builds and runs tests in it)
 #   COMMIT=NAME  packages this commit in place of HEAD
+#   DEB_BUILD_OPTIONS=...  is added to the build's own (Debian Policy 4.9.1): `noopt` builds in half the time
 #   BUILD=DIR    packages this finished build of the work tree, as it is, with VERSION as the packages' version:
 #                for tests of the packages themselves (tests/vm/packages.py). They are in RESULT.
 set -euo pipefail
@@ -99,7 +100,7 @@ cat >"$root/build/run" <<END
 #!/bin/bash
 set -e
 cd /build/$name
-export SOURCE_DATE_EPOCH=$epoch DEB_BUILD_OPTIONS=parallel=${JOBS:-$(nproc)} LC_ALL=C.UTF-8 TZ=UTC HOME=/nonexistent
+export SOURCE_DATE_EPOCH=$epoch DEB_BUILD_OPTIONS='parallel=${JOBS:-$(nproc)} ${DEB_BUILD_OPTIONS:-}' LC_ALL=C.UTF-8 TZ=UTC HOME=/nonexistent
 ${BUILD:+export PLIMSOLL_BUILD_DIRECTORY=$BUILD DEB_BUILD_OPTIONS=noautodbgsym DPKG_DEB_COMPRESSOR_TYPE=none}
 $([ -n "${CCACHE:-}" ] && echo "export CCACHE_DIR=/ccache" || echo "export CCACHE_DISABLE=1")
 dpkg-buildpackage --no-sign --build=binary $build_options

@@ -22,7 +22,7 @@ namespace plimsoll::agent {
 // all files while the directory is missing.
 class ManifestDirectory {
  public:
-  using PodsOfFile = std::map<PodKey, WantedPod>;
+  using PodsOfFile = std::map<PodKey, pod::PodObject>;
   using Files = std::map<std::string, PodsOfFile>;
   struct Options {
     std::string path;  // absolute

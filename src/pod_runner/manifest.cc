@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "pod_runner/manifest_annotations.h"
 #include "pod_runner/manifest_classes.h"
+#include "pod_runner/manifest_objects.h"
 #include "pod_runner/manifest_spec.h"
 #include "yaml/documents.h"
 #include "yaml/error_places.h"
@@ -50,8 +51,35 @@ void ReadMetadata(YamlReader& reader, const YAML::Node& node, Manifest& pod) {
   }
 }
 
-absl::StatusOr<Manifest> ReadPod(const YAML::Node& node, const std::string& file,
-                                 ManifestOrigin origin) {
+// yaml-cpp's words for a tab in the indentation name neither. `line` counts from 0; -1 is none.
+absl::string_view TabAdvice(absl::string_view text, int line) {
+  const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  const auto at = static_cast<size_t>(line);
+  if (line < 0 || at >= lines.size()) return "";
+  const absl::string_view blanks = lines[at].substr(0, lines[at].find_first_not_of(" \t"));
+  return absl::StrContains(blanks, '\t') ? "; the line begins with a tab: indent it with spaces"
+                                         : "";
+}
+
+}  // namespace
+
+bool IsDnsName(absl::string_view name, bool dots) {
+  if (name.size() > (dots ? 253 : 63)) return false;
+  for (const absl::string_view part : absl::StrSplit(name, '.')) {
+    const auto valid = [](char c) {
+      return absl::ascii_islower(static_cast<unsigned char>(c)) ||
+             absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '-';
+    };
+    if (part.empty() || part.front() == '-' || part.back() == '-' ||
+        !std::all_of(part.begin(), part.end(), valid)) {
+      return false;
+    }
+  }
+  return dots || !absl::StrContains(name, '.');
+}
+
+absl::StatusOr<Manifest> ReadManifest(const YAML::Node& node, const std::string& file,
+                                      ManifestOrigin origin) {
   YamlReader reader(file, /*on_record=*/origin == ManifestOrigin::kRecord);
   Manifest pod;
   pod.file = file;
@@ -88,44 +116,16 @@ absl::StatusOr<Manifest> ReadPod(const YAML::Node& node, const std::string& file
   return pod;
 }
 
-// yaml-cpp's words for a tab in the indentation name neither. `line` counts from 0; -1 is none.
-absl::string_view TabAdvice(absl::string_view text, int line) {
-  const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
-  const auto at = static_cast<size_t>(line);
-  if (line < 0 || at >= lines.size()) return "";
-  const absl::string_view blanks = lines[at].substr(0, lines[at].find_first_not_of(" \t"));
-  return absl::StrContains(blanks, '\t') ? "; the line begins with a tab: indent it with spaces"
-                                         : "";
-}
-
-}  // namespace
-
-bool IsDnsName(absl::string_view name, bool dots) {
-  if (name.size() > (dots ? 253 : 63)) return false;
-  for (const absl::string_view part : absl::StrSplit(name, '.')) {
-    const auto valid = [](char c) {
-      return absl::ascii_islower(static_cast<unsigned char>(c)) ||
-             absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '-';
-    };
-    if (part.empty() || part.front() == '-' || part.back() == '-' ||
-        !std::all_of(part.begin(), part.end(), valid)) {
-      return false;
-    }
-  }
-  return dots || !absl::StrContains(name, '.');
-}
-
-absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view text, absl::string_view file,
-                                                     ManifestOrigin origin) {
+absl::Status EachManifest(absl::string_view text, absl::string_view file, ManifestOrigin origin,
+                          absl::FunctionRef<void(Manifest, const YAML::Node&)> take) {
   const std::string name(file);
   try {
-    std::vector<Manifest> pods;
     std::set<std::pair<std::string, std::string>> names;
     absl::Status problems;
     for (const YAML::Node& document : LoadYamlDocuments(std::string(text))) {
       if (HasFurtherProblems(problems)) break;
       if (document.IsNull()) continue;  // empty, behind the last "---"
-      absl::StatusOr<Manifest> pod = ReadPod(document, name, origin);
+      absl::StatusOr<Manifest> pod = ReadManifest(document, name, origin);
       if (!pod.ok()) {
         problems = AlsoTell(problems, pod.status());
         continue;
@@ -135,11 +135,11 @@ absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view text, abs
             problems, absl::InvalidArgumentError(absl::StrCat(name, ": two pods are named ",
                                                               pod->pod_namespace, "/", pod->name)));
       }
-      pods.push_back(*std::move(pod));
+      take(*std::move(pod), document);
     }
     PLIMSOLL_RETURN_IF_ERROR(problems);
-    if (pods.empty()) return absl::InvalidArgumentError(absl::StrCat(name, ": holds no pod"));
-    return pods;
+    if (names.empty()) return absl::InvalidArgumentError(absl::StrCat(name, ": holds no pod"));
+    return absl::OkStatus();
   } catch (const YAML::Exception& error) {
     std::string where = name;
     if (!error.mark.is_null()) {
@@ -150,6 +150,15 @@ absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view text, abs
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(absl::StrCat(name, ": there is too little memory for it"));
   }
+}
+
+absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view text, absl::string_view file,
+                                                     ManifestOrigin origin) {
+  std::vector<Manifest> pods;
+  PLIMSOLL_RETURN_IF_ERROR(
+      EachManifest(text, file, origin,
+                   [&pods](Manifest pod, const YAML::Node&) { pods.push_back(std::move(pod)); }));
+  return pods;
 }
 
 }  // namespace plimsoll::pod

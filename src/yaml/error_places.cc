@@ -6,8 +6,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/problems.h"
 
@@ -30,13 +28,6 @@ int LineOf(absl::string_view error, absl::string_view file) {
   return ConsumeNumber(error).value_or(0);
 }
 
-std::string WithoutPlace(absl::string_view error, absl::string_view file) {
-  absl::string_view rest = error;
-  const bool has_place = absl::ConsumePrefix(&rest, absl::StrCat(file, ":")) &&
-                         ConsumeNumber(rest).has_value() && ConsumeNumber(rest).has_value();
-  return has_place ? absl::StrCat(file, ":", rest) : std::string(error);
-}
-
 }  // namespace
 
 std::vector<std::string> InOrderOfLines(std::vector<std::string> errors, absl::string_view file) {
@@ -46,13 +37,6 @@ std::vector<std::string> InOrderOfLines(std::vector<std::string> errors, absl::s
                      return LineOf(one, file) < LineOf(other, file);
                    });
   return errors;
-}
-
-absl::Status WithoutPlaces(const absl::Status& errors, absl::string_view file) {
-  if (errors.ok()) return errors;
-  std::vector<std::string> lines = absl::StrSplit(errors.message(), '\n');
-  for (std::string& line : lines) line = WithoutPlace(line, file);
-  return {errors.code(), absl::StrJoin(lines, "\n")};
 }
 
 }  // namespace plimsoll

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
 namespace plimsoll {
@@ -13,10 +12,6 @@ namespace plimsoll {
 // Sorted by line, the order of mending them; those without a place come first, and kFurtherProblems
 // stays the last.
 std::vector<std::string> InOrderOfLines(std::vector<std::string> errors, absl::string_view file);
-
-// For a text that no user wrote: each line of the message begins with "FILE: " alone. Lines of
-// another form stay.
-absl::Status WithoutPlaces(const absl::Status& errors, absl::string_view file);
 
 }  // namespace plimsoll
 

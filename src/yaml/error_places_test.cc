@@ -18,16 +18,5 @@ TEST(ErrorPlacesTest, ErrorsComeInTheOrderOfLines) {
   EXPECT_THAT(InOrderOfLines({}, "f"), ElementsAre());
 }
 
-TEST(ErrorPlacesTest, ATextThatNobodyWroteHasNoPlaces) {
-  const absl::Status status =
-      WithoutPlaces(absl::InvalidArgumentError(
-                        "pod d/w:1:20: spec.x: wrong\npod d/w: two\npod d/w:1: half\nf:1:2: "
-                        "another's"),
-                    "pod d/w");
-  EXPECT_EQ(status, absl::InvalidArgumentError(
-                        "pod d/w: spec.x: wrong\npod d/w: two\npod d/w:1: half\nf:1:2: another's"));
-  EXPECT_TRUE(WithoutPlaces(absl::OkStatus(), "pod d/w").ok());
-}
-
 }  // namespace
 }  // namespace plimsoll

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "agent/pods/manifest_objects.h"
 #include "agent/pods/node_room.h"
 #include "agent/pods/passing.h"
 #include "agent/pods/place_book.h"
@@ -16,7 +15,6 @@
 #include "agent/pods/resize_patch.h"
 #include "base/status.h"
 #include "pod_runner/host.h"
-#include "yaml/error_places.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -48,7 +46,7 @@ Origin OriginOf(const PodWorker& pod) {
 // Shows a pod on record. Errors: it can't be read.
 absl::StatusOr<PodTable::Worker> WorkerOf(const PodHost& host, const PodRecord& record) {
   PLIMSOLL_ASSIGN_OR_RETURN(pod::Manifest manifest,
-                            ManifestOnRecord(record.Allocated(), record.key));
+                            pod::ManifestOnRecord(record.Allocated(), PodName(record.key)));
   host.board.Put(record.key, UnseenPodObject(record, host.node.name));
   return std::make_shared<PodWorker>(host, record, std::move(manifest));
 }
@@ -99,22 +97,14 @@ absl::Status CheckAppliable(const PodRecord& record) {
 
 }  // namespace
 
-absl::StatusOr<std::map<PodKey, WantedPod>> WantedPods(absl::string_view text,
-                                                       absl::string_view file,
-                                                       pod::ManifestOrigin origin) {
-  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<pod::Manifest> manifests,
-                            pod::ParseManifests(text, file, origin));
-  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<nlohmann::json> objects, ManifestObjects(text, file));
-  if (objects.size() != manifests.size()) {
-    return absl::InternalError(
-        absl::StrCat(file, ": has ", manifests.size(), " pods in ", objects.size(), " documents"));
-  }
-  std::map<PodKey, WantedPod> pods;
-  for (size_t i = 0; i < manifests.size(); ++i) {
-    const PodKey key = {manifests[i].pod_namespace, manifests[i].name};
-    objects[i].erase("status");
-    manifests[i].file = PodName(key);  // of a client, the name may be a temporary file's
-    pods[key] = {std::move(objects[i]), std::move(manifests[i])};
+absl::StatusOr<std::map<PodKey, pod::PodObject>> WantedPods(absl::string_view text,
+                                                            absl::string_view file) {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<pod::PodObject> parsed, pod::ParsePodObjects(text, file));
+  std::map<PodKey, pod::PodObject> pods;
+  for (pod::PodObject& each : parsed) {
+    const PodKey key = {each.manifest.pod_namespace, each.manifest.name};
+    each.manifest.file = PodName(key);  // a client's file name may be a temporary file's
+    pods[key] = std::move(each);
   }
   return pods;
 }
@@ -197,7 +187,7 @@ absl::StatusOr<AgentPods::Present> AgentPods::PresentNow(Preferences& preference
   return present;
 }
 
-absl::StatusOr<PodRecord> AgentPods::RecordOf(const PodKey& key, const WantedPod& wanted,
+absl::StatusOr<PodRecord> AgentPods::RecordOf(const PodKey& key, const pod::PodObject& wanted,
                                               Present& present) {
   const auto aside = unreadable_.find(key);
   if (aside != unreadable_.end()) return UnreadableError(key, aside->second.why);
@@ -229,7 +219,7 @@ absl::StatusOr<PodRecord> AgentPods::RecordOf(const PodKey& key, const WantedPod
   return record;
 }
 
-absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std::string& file,
+absl::Status AgentPods::Take(const std::map<PodKey, pod::PodObject>& pods, const std::string& file,
                              Preferences& preferences) {
   if (pods.empty()) return absl::OkStatus();
   const size_t asked = preferences.questions();
@@ -283,10 +273,10 @@ void AgentPods::Begin(PodRecord record, const pod::Manifest& manifest) {
   table_.Add(std::make_shared<PodWorker>(host_, std::move(record), manifest, PodOrigin::kNew));
 }
 
-absl::Status AgentPods::ApplyAll(const std::map<PodKey, WantedPod>& wanted,
+absl::Status AgentPods::ApplyAll(const std::map<PodKey, pod::PodObject>& wanted,
                                  Preferences& preferences) {
-  using Asked = std::pair<PodTable::Worker, const WantedPod*>;
-  std::map<PodKey, WantedPod> fresh;
+  using Asked = std::pair<PodTable::Worker, const pod::PodObject*>;
+  std::map<PodKey, pod::PodObject> fresh;
   std::vector<Asked> present, changed;
   ChangedTogether together;
   for (const auto& [key, pod] : wanted) {
@@ -355,7 +345,7 @@ absl::Status AgentPods::Delete(const PodKey& pod, std::optional<int64_t> grace_s
   return absl::OkStatus();
 }
 
-void AgentPods::SetFiles(std::map<std::string, std::map<PodKey, WantedPod>> files,
+void AgentPods::SetFiles(std::map<std::string, std::map<PodKey, pod::PodObject>> files,
                          std::set<std::string> unread) {
   before_admission_();
   {
@@ -406,7 +396,7 @@ bool AgentPods::IsWanted(PodWorker& pod, const std::string& path) {
   if (file == files_->pods.end()) return false;
   const auto wanted = file->second.find(pod.key());
   if (wanted == file->second.end()) return false;
-  const WantedPod& next = wanted->second;
+  const pod::PodObject& next = wanted->second;
   bool changes = false;
   pod.Read([&](const PodRecord& record) { changes = ChangeOf(record.object, next.object).any; });
   if (!changes) return true;
@@ -571,13 +561,9 @@ absl::StatusOr<nlohmann::json> AgentPods::Resize(const PodKey& pod, const nlohma
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const nlohmann::json object, ResizedObject(record.object, patch));
   // The patch has resources alone: the rest is as on record.
-  const auto wanted = WantedPods(object.dump(), PodName(pod), pod::ManifestOrigin::kRecord);
-  if (!wanted.ok()) return WithoutPlaces(wanted.status(), PodName(pod));
-  const auto one = wanted->find(pod);
-  if (one == wanted->end())
-    return absl::InternalError(absl::StrCat(PodName(pod), " lost its name"));
-  PLIMSOLL_RETURN_IF_ERROR(changes_.Check(*worker, one->second.object, one->second.manifest));
-  PLIMSOLL_RETURN_IF_ERROR(changes_.Put(*worker, one->second.object, one->second.manifest));
+  PLIMSOLL_ASSIGN_OR_RETURN(const pod::PodObject wanted, pod::PodOnRecord(object, PodName(pod)));
+  PLIMSOLL_RETURN_IF_ERROR(changes_.Check(*worker, wanted.object, wanted.manifest));
+  PLIMSOLL_RETURN_IF_ERROR(changes_.Put(*worker, wanted.object, wanted.manifest));
   changes_.Retry();
   return Get(pod);
 }

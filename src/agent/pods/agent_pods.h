@@ -25,19 +25,13 @@
 #include "agent/pods/pod_table.h"
 #include "agent/pods/preferences.h"
 #include "agent/pods/unreadable_pod.h"
+#include "pod_runner/manifest_objects.h"
 
 namespace plimsoll::agent {
 
-// A pod that a manifest asks for.
-struct WantedPod {
-  nlohmann::json object;
-  pod::Manifest manifest;
-};
-
-// INVALID_ARGUMENT as pod::ParseManifests.
-absl::StatusOr<std::map<PodKey, WantedPod>> WantedPods(
-    absl::string_view text, absl::string_view file,
-    pod::ManifestOrigin origin = pod::ManifestOrigin::kUser);
+// The pods that a manifest asks for. INVALID_ARGUMENT as pod::ParseManifests.
+absl::StatusOr<std::map<PodKey, pod::PodObject>> WantedPods(absl::string_view text,
+                                                            absl::string_view file);
 
 class AgentPods : public PodService {
  public:
@@ -84,7 +78,7 @@ class AgentPods : public PodService {
   // event; the pod that is there stays, and else the first file has it.
   // `unread`: files that are there and can't be read; their pods on record stay as they are. A pod
   // on record that can't be read is replaced once its file asks for another one of its name.
-  void SetFiles(std::map<std::string, std::map<PodKey, WantedPod>> files,
+  void SetFiles(std::map<std::string, std::map<PodKey, pod::PodObject>> files,
                 std::set<std::string> unread = {});
   // Takes pods of files that could not be taken before.
   void Retry();
@@ -130,7 +124,7 @@ class AgentPods : public PodService {
   void InRounds(absl::FunctionRef<void(Preferences&)> work) ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes pods that come through the API, and changes those that are there. None unless all may
   // come or change; an error of the store may leave some of the changes.
-  absl::Status ApplyAll(const std::map<PodKey, WantedPod>& wanted, Preferences& preferences)
+  absl::Status ApplyAll(const std::map<PodKey, pod::PodObject>& wanted, Preferences& preferences)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // All that new pods come beside.
   struct Present {
@@ -145,10 +139,10 @@ class AgentPods : public PodService {
   // The record of a new pod, with its grant or the verdict of its rejection, beside `present`, of
   // which it is part from then on. UNAVAILABLE: the verdict may be another once the pods of before
   // have been looked at.
-  absl::StatusOr<PodRecord> RecordOf(const PodKey& key, const WantedPod& wanted, Present& present)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<PodRecord> RecordOf(const PodKey& key, const pod::PodObject& wanted,
+                                     Present& present) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Puts new pods on record and starts them. All or none. UNAVAILABLE: plugins have to be asked.
-  absl::Status Take(const std::map<PodKey, WantedPod>& pods, const std::string& file,
+  absl::Status Take(const std::map<PodKey, pod::PodObject>& pods, const std::string& file,
                     Preferences& preferences) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Shows and starts a pod that is on record.
   void Begin(PodRecord record, const pod::Manifest& manifest) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -187,7 +181,7 @@ class AgentPods : public PodService {
   // Orders changes of which pods there are: taken before the table's and the workers' locks.
   mutable absl::Mutex mutex_;
   struct Files {
-    std::map<std::string, std::map<PodKey, WantedPod>> pods;
+    std::map<std::string, std::map<PodKey, pod::PodObject>> pods;
     std::set<std::string> unread;
   };
   // nullopt: the files are not known yet, so that no pod of theirs ends for want of them.

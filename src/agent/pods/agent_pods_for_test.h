@@ -71,7 +71,7 @@ class AgentPodsTest : public PodsTest {
     return (*pods_->Get({"default", name}))
         .value("/status/containerStatuses/0/state/waiting/message"_json_pointer, "");
   }
-  static std::map<PodKey, WantedPod> Wanted(const std::string& manifest) {
+  static std::map<PodKey, pod::PodObject> Wanted(const std::string& manifest) {
     return *WantedPods(manifest, "test");
   }
   void Execute(const std::string& sql) {

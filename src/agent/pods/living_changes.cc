@@ -17,7 +17,6 @@
 #include "agent/pods/resize_limits.h"
 #include "agent/pods/resize_status.h"
 #include "base/status.h"
-#include "yaml/error_places.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -36,15 +35,6 @@ bool Same(const std::optional<PodVerdict>& one, const std::optional<PodVerdict>&
 }
 
 }  // namespace
-
-absl::StatusOr<pod::Manifest> ManifestOnRecord(const nlohmann::json& object, const PodKey& pod) {
-  absl::StatusOr<std::vector<pod::Manifest>> manifests =
-      pod::ParseManifests(object.dump(), PodName(pod), pod::ManifestOrigin::kRecord);
-  if (!manifests.ok()) return WithoutPlaces(manifests.status(), PodName(pod));
-  if (manifests->size() == 1) return std::move(manifests->front());
-  return absl::InternalError(
-      absl::StrCat(PodName(pod), " is on record as ", manifests->size(), " pods"));
-}
 
 void LivingChanges::Tell(const PodRecord& record, const char* type, const char* reason,
                          absl::string_view message) {
@@ -136,7 +126,7 @@ absl::Status LivingChanges::Check(const PodWorker& pod, const nlohmann::json& ob
                      ": its resources stay; delete it and apply it anew"));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const pod::Manifest before,
-                            ManifestOnRecord(record.object, record.key));
+                            pod::ManifestOnRecord(record.object, PodName(record.key)));
   PLIMSOLL_RETURN_IF_ERROR(CheckResize(before, manifest));
   if (!change.classes || !host_.check_classes) return absl::OkStatus();
   return host_.check_classes(&before, manifest, OthersOf(pod, together).list);
@@ -156,7 +146,8 @@ void LivingChanges::Retry() {
   for (const auto& [created, pod] : waiting) {
     const PodRecord record = pod->record();
     absl::Status status = absl::OkStatus();
-    const absl::StatusOr<pod::Manifest> wanted = ManifestOnRecord(record.object, record.key);
+    const absl::StatusOr<pod::Manifest> wanted =
+        pod::ManifestOnRecord(record.object, PodName(record.key));
     if (!wanted.ok()) {
       status = wanted.status();
     } else if (!Same(record.pending, Judge(*pod, *wanted))) {

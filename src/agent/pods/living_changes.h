@@ -19,10 +19,6 @@
 
 namespace plimsoll::agent {
 
-// The pod of an object on record, by the rules for records (pod::ManifestOrigin). INVALID_ARGUMENT
-// as pod::ParseManifests; INTERNAL: it is several.
-absl::StatusOr<pod::Manifest> ManifestOnRecord(const nlohmann::json& object, const PodKey& pod);
-
 // Pods that come or change together with one, as they will be.
 struct ChangedTogether {
   std::map<std::string, const pod::Manifest*> living;  // by uid

@@ -19,6 +19,7 @@
 #include "pod_runner/hooks.h"
 #include "pod_runner/images.h"
 #include "pod_runner/logins.h"
+#include "pod_runner/manifest_objects.h"
 #include "pod_runner/mount_sub_paths.h"
 #include "pod_runner/pod_level.h"
 #include "pod_runner/pull_secrets.h"
@@ -159,11 +160,9 @@ absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
 absl::StatusOr<std::string> PodStarter::MakeGroup(const PodRecord& record) const {
   if (record.actuated.is_null() || !host_.resizes_pods) return host_.make_group(record, pod_);
   // A resize changes the group itself, after the runtime has taken its announcement.
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      const std::vector<pod::Manifest> in_force,
-      pod::ParseManifests(record.actuated.dump(), absl::StrCat("pod ", record.key.name),
-                          pod::ManifestOrigin::kRecord));
-  return host_.make_group(record, in_force.front());
+  PLIMSOLL_ASSIGN_OR_RETURN(const pod::Manifest actuated,
+                            pod::ManifestOnRecord(record.actuated, PodName(record.key)));
+  return host_.make_group(record, actuated);
 }
 
 void PodStarter::Renew() {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "agent/pods/living_context.h"
-#include "agent/pods/manifest_objects.h"
 #include "agent/pods/object_directory.h"
 #include "agent/pods/pod_host_for_test.h"
 #include "agent/pods/resize_status.h"
+#include "pod_runner/manifest_objects.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -365,9 +365,9 @@ class PodWorkerChangeTest : public PodWorkerTest {
     return OnePod("web", "", "resources: {" + resources + "}, ");
   }
   static nlohmann::json ObjectOf(const std::string& manifest) {
-    auto objects = ManifestObjects(manifest, "test");
-    EXPECT_TRUE(objects.ok()) << objects.status();
-    return objects->front();
+    auto pods = pod::ParsePodObjects(manifest, "test");
+    EXPECT_TRUE(pods.ok()) << pods.status();
+    return pods->front().object;
   }
   void BeginWith(const std::string& resources) {
     manifest_ = PodWith(resources);

@@ -1,12 +1,11 @@
 #include "agent/pods/resize_keeper.h"
 
-#include <vector>
-
 #include "absl/strings/str_cat.h"
 #include "agent/pods/passing.h"
 #include "agent/pods/pod_resizer.h"
 #include "agent/pods/pod_subject.h"
 #include "base/status.h"
+#include "pod_runner/manifest_objects.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -23,11 +22,9 @@ void TellOfResize(const PodHost& host, const PodRecord& record, const char* type
 
 absl::Status ResizeKeeper::Try(const Means& means, const PodRecord& record,
                                const pod::Manifest& pod, ObservedPod& observed) {
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      const std::vector<pod::Manifest> before,
-      pod::ParseManifests(record.actuated.dump(), absl::StrCat("pod ", record.key.name),
-                          pod::ManifestOrigin::kRecord));
-  PodResizer resizer(means.host, record, before.front(), pod, means.stopper);
+  PLIMSOLL_ASSIGN_OR_RETURN(const pod::Manifest before,
+                            pod::ManifestOnRecord(record.actuated, PodName(record.key)));
+  PodResizer resizer(means.host, record, before, pod, means.stopper);
   // Only what the runtime says now counts.
   means.reader.ForgetLiving();
   PLIMSOLL_ASSIGN_OR_RETURN(observed, means.reader.Read());
