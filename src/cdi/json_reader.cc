@@ -14,6 +14,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/quoted.h"
 #include "base/status.h"
 #include "cdi/names.h"
 #include "yaml/documents.h"
@@ -104,8 +105,8 @@ absl::StatusOr<Json> FromYaml(const YAML::Node& node, int depth) {
       const std::string& key = entry.first.Scalar();
       PLIMSOLL_ASSIGN_OR_RETURN(Json read, FromYaml(entry.second, depth + 1));
       if (!value.emplace(key, std::move(read)).second) {
-        return Invalid(absl::StrCat("line ", entry.first.Mark().line + 1, ": member \"",
-                                    Shorten(key), "\" is there twice"));
+        return Invalid(absl::StrCat("line ", entry.first.Mark().line + 1, ": member ", Quoted(key),
+                                    " is there twice"));
       }
     }
   }

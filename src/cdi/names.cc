@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/quoted.h"
 #include "base/status.h"
 
 namespace plimsoll::cdi {
@@ -38,19 +39,7 @@ bool StartsWithLetter(absl::string_view text) {
   return absl::ascii_isalpha(static_cast<unsigned char>(text.front()));
 }
 
-std::string Quoted(absl::string_view text) {
-  return absl::StrCat("\"", Shorten(text), "\"");
-}
-
 }  // namespace
-
-std::string Shorten(absl::string_view text) {
-  constexpr size_t kLongest = 80;
-  if (text.size() <= kLongest) return std::string(text);
-  size_t end = kLongest;
-  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;
-  return absl::StrCat(text.substr(0, end), "...");
-}
 
 absl::Status CheckKind(absl::string_view kind) {
   const std::pair<absl::string_view, absl::string_view> parts =

@@ -23,10 +23,6 @@ absl::StatusOr<DeviceName> ParseDeviceName(absl::string_view text);
 absl::Status CheckKind(absl::string_view kind);
 absl::Status CheckName(absl::string_view name);
 
-// Shortens foreign text for messages: 80 bytes at most and "..." for the rest, cut between UTF-8
-// characters.
-std::string Shorten(absl::string_view text);
-
 // The devices that a container requests in annotations "cdi.k8s.io/<any name>": names separated by
 // commas, in the order of the keys. INVALID_ARGUMENT names key and value.
 absl::StatusOr<std::vector<std::string>> DevicesInAnnotations(

@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/normal_path.h"
+#include "base/quoted.h"
 #include "base/status.h"
 #include "cdi/json_reader.h"
 #include "cdi/names.h"
@@ -70,9 +71,9 @@ class SpecReader {
     good = good && ((major == 0 && minor >= kFirstMinor && minor <= kLastMinor) ||
                     (major == 1 && minor == 0));
     if (!good) {
-      return top.Fail("cdiVersion",
-                      absl::StrCat("\"", Shorten(version),
-                                   "\" is not supported; valid are 0.3.0 to 0.8.0 ", "and 1.0.0"));
+      return top.Fail(
+          "cdiVersion",
+          absl::StrCat(Quoted(version), " is not supported; valid are 0.3.0 to 0.8.0 and 1.0.0"));
     }
     minor_ = major == 1 ? kLastMinor : minor;
   }

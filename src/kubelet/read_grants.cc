@@ -8,7 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
+#include "base/quoted.h"
 #include "base/status.h"
 #include "kubelet/podresources/v1/api.pb.h"
 #include "protobuf/field_count.h"
@@ -22,13 +22,8 @@ using resources::CpuSet;
 
 constexpr int kMostFieldsOfOne = 100'000;
 constexpr int kMostFieldsOfAll = 300'000;
-constexpr size_t kMostNameShown = 100;
 // Of the kernel (CONFIG_NODES_SHIFT is at most 10).
 constexpr int64_t kMostNumaNodes = 1024;
-
-std::string Quoted(const std::string& text) {
-  return absl::StrCat("\"", Printable(text.substr(0, kMostNameShown)), "\"");
-}
 
 absl::Status AddCpus(const v1::ContainerResources& told, CpuSet* cpus) {
   for (const int64_t cpu : told.cpu_ids()) {

@@ -4,18 +4,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "base/printable.h"
+#include "base/quoted.h"
 
 namespace plimsoll::nri {
 namespace {
 
 constexpr size_t kLongestName = 128;
-
-// For messages: a peer's text may be of any length.
-std::string Quoted(absl::string_view text) {
-  const absl::string_view rest = text.size() > kLongestName ? "..." : "";
-  return absl::StrCat("\"", Printable(text.substr(0, kLongestName)), rest, "\"");
-}
 
 bool IsNameCharacter(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '+' ||

@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/printable.h"
+#include "base/quoted.h"
 #include "base/status.h"
 #include "cdi/names.h"
 
@@ -17,10 +17,6 @@ namespace {
 constexpr char kHealthy[] = "Healthy";
 constexpr size_t kMaxAnswerBytes = 1024 * 1024;
 constexpr size_t kMaxPathBytes = 4095;  // PATH_MAX without its NUL
-
-std::string Quoted(const std::string& text) {
-  return absl::StrCat("\"", Printable(cdi::Shorten(text)), "\"");
-}
 
 bool IsDeviceId(const std::string& id) {
   return !id.empty() && id.size() <= kMaxDeviceIdBytes &&

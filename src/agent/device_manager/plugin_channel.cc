@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
+#include "base/quoted.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "cdi/names.h"
@@ -44,8 +45,8 @@ absl::Status CheckSocketName(absl::string_view name) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "endpoint \"", Printable(cdi::Shorten(name)),
-      "\" must be the file name of a socket in the directory of kubelet.sock, without a path"));
+      "endpoint ", Quoted(name),
+      " must be the file name of a socket in the directory of kubelet.sock, without a path"));
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToPlugin(const FsRoot& root,

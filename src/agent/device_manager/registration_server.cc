@@ -11,7 +11,7 @@
 #include "agent/device_manager/plugin_channel.h"
 #include "agent/device_manager/resource_name.h"
 #include "base/connection_gate.h"
-#include "base/printable.h"
+#include "base/quoted.h"
 #include "base/socket_file.h"
 #include "base/status.h"
 #include "cdi/names.h"
@@ -24,23 +24,19 @@ namespace {
 // Of a plugin that leaks them.
 constexpr GateOptions kConnections{.most = 128, .most_of_user = 128};
 
-std::string QuotedText(const std::string& text) {
-  return absl::StrCat("\"", Printable(cdi::Shorten(text)), "\"");
-}
-
 grpc::Status ToGrpc(const absl::Status& status) {
   return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
 }
 
 absl::Status CheckRequest(const ::v1beta1::RegisterRequest& request) {
   if (request.version() != kDevicePluginVersion) {
-    return absl::InvalidArgumentError(absl::StrCat("API version ", QuotedText(request.version()),
+    return absl::InvalidArgumentError(absl::StrCat("API version ", Quoted(request.version()),
                                                    " is not supported; \"", kDevicePluginVersion,
                                                    "\" is"));
   }
   if (!IsExtendedResourceName(request.resource_name())) {
     return absl::InvalidArgumentError(
-        absl::StrCat("resource ", QuotedText(request.resource_name()),
+        absl::StrCat("resource ", Quoted(request.resource_name()),
                      " is no extended resource; expected a name like example.com/gpu, outside "
                      "kubernetes.io"));
   }
@@ -123,7 +119,7 @@ class Server final : public RegistrationServer, private ::v1beta1::Registration:
               const absl::Status& status) {
     if (!status.ok()) {
       options_.news->Tell("DevicePluginRefused",
-                          absl::StrCat("a device plugin of ", QuotedText(resource),
+                          absl::StrCat("a device plugin of ", Quoted(resource),
                                        " can't register: ", status.message()));
     }
     reactor->Finish(ToGrpc(status));

@@ -14,7 +14,7 @@
 #include "agent/device_manager/plugin_channel.h"
 #include "agent/device_manager/registration_server.h"
 #include "agent/device_manager/resource_name.h"
-#include "base/printable.h"
+#include "base/quoted.h"
 #include "base/status.h"
 #include "cdi/names.h"
 #include "kubelet/pluginregistration/v1/api.grpc.pb.h"
@@ -32,10 +32,6 @@ constexpr absl::Duration kLongestWait = absl::Minutes(2);  // kubelet's
 constexpr absl::Duration kInfoLimit = absl::Seconds(5);
 constexpr absl::Duration kVerdictLimit = absl::Seconds(5);
 
-std::string QuotedWord(const std::string& text) {
-  return absl::StrCat("\"", Printable(cdi::Shorten(text)), "\"");
-}
-
 // The plugin may answer later.
 bool MayPass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
@@ -45,7 +41,7 @@ bool MayPass(const absl::Status& status) {
 absl::Status CheckInfo(const wire::PluginInfo& info) {
   if (info.type() != kDevicePluginType) {
     return absl::UnimplementedError(
-        absl::StrCat("no handler registered for plugin type: ", QuotedWord(info.type()),
+        absl::StrCat("no handler registered for plugin type: ", Quoted(info.type()),
                      "; plimsoll-agent has device plugins alone"));
   }
   const auto& versions = info.supported_versions();
@@ -58,11 +54,11 @@ absl::Status CheckInfo(const wire::PluginInfo& info) {
     return absl::InvalidArgumentError(
         absl::StrCat("plugin validation failed with err: invalid name of device plugin socket: the "
                      "ResourceName ",
-                     QuotedWord(info.name()), " is invalid"));
+                     Quoted(info.name()), " is invalid"));
   }
   if (!info.endpoint().empty() && !absl::StartsWith(info.endpoint(), "/")) {
     return absl::InvalidArgumentError(absl::StrCat("plugin validation failed with err: endpoint ",
-                                                   QuotedWord(info.endpoint()),
+                                                   Quoted(info.endpoint()),
                                                    " must be an absolute path"));
   }
   return absl::OkStatus();

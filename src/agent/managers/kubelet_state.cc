@@ -9,9 +9,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/quoted.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {
@@ -23,12 +23,6 @@ constexpr size_t kMostNameBytes = 253;
 
 absl::Status Fault(absl::string_view place, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(place, ": ", why));
-}
-
-// Hostile text in a message.
-std::string Quoted(absl::string_view text) {
-  const absl::string_view start = text.substr(0, 64);
-  return absl::StrCat("\"", absl::CHexEscape(start), start.size() < text.size() ? "…\"" : "\"");
 }
 
 // Of pods, containers and resources.

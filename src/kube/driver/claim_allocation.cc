@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/quoted.h"
 #include "base/status.h"
 #include "kube/apiserver/json_fields.h"
 #include "qos/class_devices.h"
@@ -30,10 +31,6 @@ bool IsPathWord(absl::string_view text, size_t longest) {
   };
   return !text.empty() && text.size() <= longest && text.front() != '.' && text.back() != '.' &&
          std::all_of(text.begin(), text.end(), is_plain);
-}
-
-std::string Quoted(absl::string_view text) {
-  return absl::StrCat("\"", absl::CHexEscape(text.substr(0, 64)), "\"");
 }
 
 absl::Status CheckText(absl::string_view what, absl::string_view text, bool needed) {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "base/printable.h"
+#include "base/quoted.h"
 #include "cdi/names.h"
 #include "nri/adjust/fields.h"
 
@@ -15,7 +15,7 @@ namespace plimsoll::nri {
 
 std::string FieldText(absl::string_view path, absl::string_view key) {
   if (key.empty()) return std::string(path);
-  return absl::StrCat(path, " \"", Printable(cdi::Shorten(key)), "\"");
+  return absl::StrCat(path, " ", Quoted(key));
 }
 
 absl::Status Owners::Claim(const std::string& plugin, absl::string_view path,

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/normal_path.h"
+#include "base/quoted.h"
 #include "base/status.h"
 #include "nri/adjust/overlay.h"
 #include "nri/adjust/spec_parts.h"

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/quoted.h"
 #include "base/status.h"
 #include "linux/sysctl_name.h"
 #include "nri/adjust/spec_parts.h"

@@ -34,8 +34,6 @@ class SpecTarget {
   runtime::ContainerSpec& spec_;
 };
 
-// Foreign text in quotes, shortened and printable.
-std::string Quoted(absl::string_view text);
 // "name" of "-name"; false for text without the mark.
 bool TakeRemovalMark(absl::string_view* text);
 // Whether text is an absolute path that the kernel takes.

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/quoted.h"
 #include "base/status.h"
 #include "cdi/names.h"
 #include "nri/adjust/spec_parts.h"

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/quoted.h"
 #include "base/status.h"
 #include "nri/adjust/spec_parts.h"
 #include "nri/messages/messages.h"

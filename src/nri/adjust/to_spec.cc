@@ -34,10 +34,6 @@ absl::Status SpecTarget::Unsupported(absl::string_view path, absl::string_view k
   return absl::UnimplementedError(Message(path, key, why));
 }
 
-std::string Quoted(absl::string_view text) {
-  return absl::StrCat("\"", Printable(cdi::Shorten(text)), "\"");
-}
-
 bool TakeRemovalMark(absl::string_view* text) {
   return absl::ConsumePrefix(text, "-");
 }

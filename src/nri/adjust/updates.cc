@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
+#include "base/quoted.h"
 #include "base/status.h"
 #include "cdi/names.h"
 #include "nri/adjust/overlay.h"
@@ -22,7 +23,7 @@ constexpr int kMaxUpdatesOfOne = 64;
 // "plugin 10-a: update of container 0123".
 std::string Of(const std::string& plugin, absl::string_view what, const std::string& container) {
   return absl::StrCat("plugin ", plugin, ": ", what, " of container ",
-                      Printable(cdi::Shorten(container)));
+                      Printable(Shorten(container)));
 }
 
 absl::Status TooMany(const std::string& plugin, absl::string_view what, size_t count) {
@@ -51,9 +52,8 @@ absl::Status Updates::TakeUpdate(const std::string& plugin, const api::Container
   const Change change{resources, "linux.resources."};
   const auto present = state->owners.find(id);
   Owners owners = present == state->owners.end() ? Owners() : present->second;
-  PLIMSOLL_RETURN_IF_ERROR(
-      Annotate(Claim(plugin, change, &owners),
-               absl::StrCat("update of container ", Printable(cdi::Shorten(id)))));
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(Claim(plugin, change, &owners),
+                                    absl::StrCat("update of container ", Printable(Shorten(id)))));
   const auto place = state->places.find(id);
   const bool is_new = place == state->places.end();
   AskedUpdate merged;

@@ -14,6 +14,7 @@
 #include "absl/strings/strip.h"
 #include "base/go_bool.h"
 #include "base/printable.h"
+#include "base/quoted.h"
 #include "base/status.h"
 #include "cdi/names.h"
 #include "yaml/documents.h"
@@ -53,7 +54,7 @@ std::map<std::string, std::string> KeyOwners(const api::FieldOwners& owners, api
 absl::Status CheckKeys(const api::FieldOwners& owners, api::Field field, absl::string_view what,
                        absl::string_view setting) {
   for (const auto& [key, plugin] : KeyOwners(owners, field)) {
-    return Denied(plugin, absl::StrCat(what, " \"", Printable(cdi::Shorten(key)), "\""), setting);
+    return Denied(plugin, absl::StrCat(what, " ", Quoted(key)), setting);
   }
   return absl::OkStatus();
 }
@@ -100,8 +101,8 @@ std::optional<Annotation> FindAnnotation(const Request& request, const std::stri
 
 absl::Status BadAnnotation(const Annotation& annotation, absl::string_view rule) {
   return absl::InvalidArgumentError(
-      absl::StrCat("annotation ", Printable(cdi::Shorten(annotation.key)), " of the pod is \"",
-                   Printable(cdi::Shorten(annotation.value)), "\": ", rule));
+      absl::StrCat("annotation ", Printable(Shorten(annotation.key)), " of the pod is \"",
+                   Printable(Shorten(annotation.value)), "\": ", rule));
 }
 
 absl::StatusOr<bool> AsBool(const Annotation& annotation) {
@@ -142,7 +143,7 @@ absl::Status CheckPresent(const std::string& name, absl::string_view required_by
       return absl::OkStatus();
     }
   }
-  return absl::PermissionDeniedError(absl::StrCat("plugin ", Printable(cdi::Shorten(name)),
+  return absl::PermissionDeniedError(absl::StrCat("plugin ", Printable(Shorten(name)),
                                                   " has not seen the container, and ", required_by,
                                                   " requires it"));
 }
@@ -158,8 +159,7 @@ absl::Status CheckRequired(const ValidatorConfig& config, const Request& request
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, AsNames(*annotation));
   for (const std::string& name : names) {
     PLIMSOLL_RETURN_IF_ERROR(CheckPresent(
-        name, absl::StrCat("the pod's annotation ", Printable(cdi::Shorten(annotation->key))),
-        request));
+        name, absl::StrCat("the pod's annotation ", Printable(Shorten(annotation->key))), request));
   }
   return absl::OkStatus();
 }
