@@ -1,4 +1,5 @@
-// A topology as a picture: a tree of text, or an SVG of nested boxes.
+// A topology as a picture: a tree of text, or an SVG of nested boxes. Only the command line draws,
+// so this room is apart from topology and qos/rdt: plimsolld isn't linked to it.
 #ifndef PLIMSOLL_PICTURES_TOPOLOGY_H_
 #define PLIMSOLL_PICTURES_TOPOLOGY_H_
 

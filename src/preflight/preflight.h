@@ -2,6 +2,10 @@
 // starts: kubeadm's preflight checks, and those that concern this runtime. Changes nothing, but the
 // kernel may load its module overlay.
 //
+// Needs plimsolld's configuration and no daemon, which a node that isn't Ready may lack: so
+// `plimsolld --check-node` runs the checks, for `plimsoll doctor --node` too. They read files
+// through FsRoot and ask the system through Machine, so that a test spoils one thing of a machine.
+//
 //   const std::vector<Problem> problems = CheckNode(input);
 //   std::puts(ToJson(problems).c_str());
 #ifndef PLIMSOLL_PREFLIGHT_PREFLIGHT_H_
@@ -71,7 +75,9 @@ struct Input {
 
 struct Problem {
   std::string check;  // a name of CheckNames: "Swap"
-  // The node doesn't become Ready, or runs no pods. False: a warning.
+  // kubelet doesn't start, the node doesn't become Ready, or it runs no pods; kubeadm's refusals
+  // count too. False: a warning, since a node in a container has neither systemd nor a
+  // synchronised clock of its own.
   bool is_error = true;
   std::string what;
   std::string remedy;
