@@ -1,6 +1,6 @@
 # Some libraries as archives (.a) of the same Debian packages: sixty shared libraries cost a program 10 ms
 # before main and some MiB of relocated pages, and their names differ between Debian's releases
-# (docs/decisions.md).
+# (cmake/README.md).
 set(archives OFF)
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   set(archives ON)

@@ -20,7 +20,7 @@ TEST(ChannelProtocol, TakesTheFirstOfTheClientsThatItKnows) {
   EXPECT_FALSE(ChooseCommandProtocol({"v9.channel.k8s.io", ""}).has_value());
 }
 
-// These two exist over SPDY; see docs/decisions.md.
+// These two exist over SPDY alone; see README.md.
 TEST(ChannelProtocol, HasNoSecondAndThirdVersion) {
   for (const char* name : {"v2.channel.k8s.io", "v3.channel.k8s.io", "v2.base64.channel.k8s.io",
                            "v3.base64.channel.k8s.io"}) {
