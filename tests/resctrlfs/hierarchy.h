@@ -2,7 +2,9 @@
 // forked children before they run. It is thread-granular, as resctrl is.
 //
 // It is mounted nowhere (fsmount(2)): only this program has it, and its mount goes with the
-// program. Its groups don't, so a killed program's must be removed by name.
+// program. Its groups don't, so a killed program's must be removed by name. One program at a time
+// does that: mounting a hierarchy that another has just released makes it again (the likely reason,
+// by reading).
 #ifndef PLIMSOLL_TESTS_RESCTRLFS_HIERARCHY_H_
 #define PLIMSOLL_TESTS_RESCTRLFS_HIERARCHY_H_
 
