@@ -66,6 +66,21 @@ class CheckDocsTest(unittest.TestCase):
         self.assertIn("page.md:2: the link docs/gone.md leads nowhere",
                       self.check(text="\nsee [this](docs/gone.md) and [that](https://x.example/y)\n"))
 
+    def test_without_files_the_readmes_of_rooms_are_checked_too(self):
+        for directory in ("docs", "src/linux/cgroup"):
+            (self.root / directory).mkdir(parents=True)
+        for page in ("README.md", "CONTRIBUTING.md", "docs/page.md"):
+            (self.root / page).write_text("a page\n")
+        (self.root / "src/linux/cgroup/README.md").write_text(
+            "see [this](../../../docs/page.md)\nand [that](../gone.h)\n")
+        (self.root / "src/linux/cgroup/notes.md").write_text("[not a page](gone.md)\n")
+        run = subprocess.run([sys.executable, str(TOOL), "--root", str(self.root)],
+                             capture_output=True, text=True, check=False)
+        self.assertEqual(run.stderr, "")
+        self.assertEqual(run.stdout,
+                         "src/linux/cgroup/README.md:2: the link ../gone.h leads nowhere\n")
+        self.assertEqual(run.returncode, 1)
+
     def test_other_blocks_are_not_commands(self):
         self.assertEqual(self.check(text="```sh\n$ make nope\n```\n"), "")
 
