@@ -10,7 +10,8 @@
 namespace plimsoll {
 
 // The candidate that `word` most likely misspells: a third of its letters, but at least one, may be
-// wrong, missing, added or swapped with a neighbour. Empty when none is that near.
+// wrong, missing, added or swapped with a neighbour (with two in any word, "oom" would be suggested
+// for "foo"). Empty when none is that near.
 std::string ClosestWord(absl::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace plimsoll

@@ -1,4 +1,7 @@
-// A gRPC server on a unix socket, whose file stays in place while it runs.
+// A gRPC server on a unix socket, whose file stays in place while it runs: for device plugins,
+// PodResources and plimsoll-kube. The CRI's own socket, at which gRPC listens by itself, NRI's,
+// which speaks ttrpc, and the sockets of plimsoll-kube's driver, which systemd may hand over, use
+// base's calls instead.
 //
 //   SocketServer::Options options{.file = {path, 0600, std::nullopt}, .name = "things"};
 //   options.configure = [&](grpc::ServerBuilder& builder) { builder.RegisterService(&things); };

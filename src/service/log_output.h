@@ -1,5 +1,7 @@
 // The destination of the log's lines: a descriptor that may stop taking any (a pipe without a
-// reader, a journal that hangs). That never blocks a logging thread, which often holds a lock.
+// reader, a journal that hangs). That never blocks a logging thread, which often holds a lock: each
+// write of at most PIPE_BUF bytes follows a poll(2). spdlog's own answer, a queue with a thread,
+// would end only when the reader comes back.
 #ifndef PLIMSOLL_SERVICE_LOG_OUTPUT_H_
 #define PLIMSOLL_SERVICE_LOG_OUTPUT_H_
 
