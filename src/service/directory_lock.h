@@ -17,7 +17,8 @@ namespace plimsoll {
 class DirectoryLock {
  public:
   // FAILED_PRECONDITION names the process that holds it. `what`: "state directory". Waits a while
-  // for a lock whose holder is dead, or dying.
+  // for a lock whose holder is dead, or dying: a child between posix_spawn's clone and its exec has
+  // a copy of every descriptor, so flock(2) may outlive a kill -9 by some milliseconds.
   static absl::StatusOr<DirectoryLock> Take(const FsRoot& directory, absl::string_view what);
 
   // OK if no process holds it. FAILED_PRECONDITION as Take's. Makes and writes nothing.
