@@ -17,7 +17,8 @@ namespace plimsoll::bench {
 
 // A small process, forked off before this one has threads, that starts crun and waits for it: crun
 // gets the cheapest possible parent. It lives in a mount namespace of its own, where a hybrid
-// machine's v2 controllers are hidden from crun 1.8, which would refuse to run (docs/decisions.md).
+// machine's v2 controllers are hidden from crun 1.8, which would refuse to run
+// (src/linux/cgroup/README.md).
 class BareRunner {
  public:
   // Call it while the process has one thread. Works in <directory>/bare.

@@ -77,7 +77,7 @@ class CgroupManager {
   // The controllers that can set limits, sorted: "cpu", "cpuset", "memory", "pids", ...
   virtual std::vector<std::string> Controllers() const = 0;
   // The controllers that a hybrid machine's v2 hierarchy holds; crun 1.8 refuses to run when there
-  // are any (see docs/decisions.md).
+  // are any (README.md).
   virtual std::vector<std::string> UnifiedControllersOnHybrid() const = 0;
 
   // Makes the group and its parents in every hierarchy; enables controllers on the way (v2) and
