@@ -57,9 +57,9 @@ bool HasEndedOrIsEnding(const FsRoot& root, const ProcessId& id);
 
 // The value of exactly that process: NOT_FOUND when it has ended.
 absl::StatusOr<int> ReadOomScoreAdj(const FsRoot& root, const ProcessId& id);
-// INVALID_ARGUMENT outside of -1000 to 1000; PERMISSION_DENIED, without CAP_SYS_RESOURCE, for a value
-// below the least that a holder of that capability ever gave the process or its ancestors: 900 goes
-// back to 600 or 0, not below.
+// INVALID_ARGUMENT outside of -1000 to 1000; PERMISSION_DENIED, without CAP_SYS_RESOURCE, for a
+// value below the least that a holder of that capability ever gave the process or its ancestors:
+// 900 goes back to 600 or 0, not below.
 absl::Status WriteOomScoreAdj(const FsRoot& root, const ProcessId& id, int value);
 // proc/sys/kernel/random/boot_id, without the newline.
 absl::StatusOr<std::string> ReadBootId(const FsRoot& root);

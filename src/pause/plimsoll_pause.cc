@@ -6,13 +6,14 @@
 // makes the namespace, prints the pid of its init as the caller sees it, and ends. ROOT is an empty
 // directory that serves as a mount point; each NAMESPACE is a file to join first (the pod's own), a
 // user namespace before those that it owns. The init waits for one byte on descriptor 3. If the
-// other end is closed instead it ends: its caller died before recording it.
+// other end is closed instead it ends: its caller died before recording it. The daemon pins the
+// namespace, so that a reused pid never leads into a stranger's.
 //
 // Containers of the pod see this process as pid 1, and a capable one may trace it or look through
 // /proc/1. So it holds nothing of the host: no descriptors, no privileges, not the host's network
 // where the pod has its own, and a root directory of its own that has only this program, on a
 // read-only mount. Signals from inside its namespace change nothing, else a container could end all
-// others.
+// others: only a sender outside has si_pid 0.
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>

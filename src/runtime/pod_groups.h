@@ -5,8 +5,8 @@
 //   groups.RemoveAll(*sandbox)               with the sandbox
 //
 // Several pods may name one cgroup parent. The pod that made a group owns it; when that pod goes
-// first, another pod that uses the group inherits it: the removal would fail while that pod runs, or
-// take the group from under it.
+// first, another pod that uses the group inherits it: the removal would fail while that pod runs,
+// or take the group from under it.
 #ifndef PLIMSOLL_RUNTIME_POD_GROUPS_H_
 #define PLIMSOLL_RUNTIME_POD_GROUPS_H_
 
