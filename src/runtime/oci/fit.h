@@ -1,6 +1,8 @@
 // The part of a client's resources that this machine can hold. One function for each of create and
 // update, of containers and of pods: a value tolerated at a creation is tolerated at an update.
-// Pure functions.
+// kubelet sends every member in every update (huge page limits of 0, -997 for Guaranteed pods), so
+// a stricter update would resize nothing on a machine without `hugetlb` or CAP_SYS_RESOURCE. The
+// row keeps the request. Pure functions.
 #ifndef PLIMSOLL_RUNTIME_OCI_FIT_H_
 #define PLIMSOLL_RUNTIME_OCI_FIT_H_
 
@@ -27,8 +29,9 @@ linux::CgroupSettings FitSettings(const linux::CgroupSettings& asked, const Mach
 
 // INVALID_ARGUMENT for a limit above 0 of huge pages in a size that the kernel doesn't have, naming
 // the sizes that it has: with a hugetlb controller or without. Nobody can have such pages, so the
-// limit is a mistake; one of 0 holds anyway. Of limits that no controller enforces, FitSettings
-// warns.
+// limit is a mistake, and a container that started without them would fail later and say less;
+// kubelet never sends one. A limit of 0 holds anyway. Of limits that no controller enforces,
+// FitSettings warns.
 absl::Status CheckSettings(const linux::CgroupSettings& asked, const Machine* machine);
 
 // `wanted` clamped to -1000 to 1000. Where the machine doesn't let it be lowered, also to this

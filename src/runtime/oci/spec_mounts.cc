@@ -116,7 +116,7 @@ bool SharesCgroupNamespace(const SpecInput& input) {
 // Binds the machine's cgroup2 for a container in the machine's cgroup namespace. A new mount there
 // would clear the machine's options (nsdelegate, memory_recursiveprot), which belong to the one
 // superblock (Documentation/admin-guide/cgroup-v2.rst, "Mounting"): memory.min and memory.low would
-// protect nobody until a reboot. In a namespace of its own the kernel ignores a new mount's options.
+// protect nobody until a reboot. In a namespace of its own the kernel ignores the options.
 cdi::Mount BoundIfShared(const SpecInput& input, cdi::Mount standard) {
   if (standard.type != "cgroup" || !SharesCgroupNamespace(input)) return standard;
   standard.type = "bind";
