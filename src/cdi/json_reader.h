@@ -1,6 +1,6 @@
-// Strict reading of a JSON document, or of YAML as JSON: every member must be known and of the
-// right type. Errors name the place: "gpu.json: devices[0].name: expected a string, found a
-// number".
+// Strict reading of a JSON document, or of YAML as JSON values (so there is one strict reader):
+// every member must be known and of the right type. Errors name the member's path, not a line:
+// "gpu.json: devices[0].name: expected a string, found a number".
 //
 // The first error becomes the status; reading goes on with defaults, so callers check once.
 #ifndef PLIMSOLL_CDI_JSON_READER_H_

@@ -24,7 +24,9 @@ namespace plimsoll::cdi {
 
 // Every request for a device checks the files, and reads those that are new or changed. So a client
 // that writes a file and then asks for its device gets it, which no notification from the kernel
-// can promise, and idle time costs nothing. Thread-safe.
+// can promise: inotify has to follow directories that come and go, too, and costs a thread. A file
+// is read again if name, inode, size or ctime differ, or if it was changed less than 50 ms before.
+// Thread-safe.
 class Registry {
  public:
   // `directories`: absolute paths, later ones take precedence; they need not exist. Only files that
