@@ -43,7 +43,7 @@ bool IsShortName(absl::string_view text);
 bool IsOnLoopback(absl::string_view registry);
 
 // True when `text` can only be an image id: "sha256:<64 hex>" or the bare 64 digits. Such a text
-// is never a name.
+// is never a name, and is refused to be pulled. Twelve digits may be a name.
 bool IsImageId(absl::string_view text);
 
 }  // namespace plimsoll::image

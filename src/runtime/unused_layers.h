@@ -15,7 +15,7 @@
 namespace plimsoll::runtime {
 
 // A damaged container's row doesn't tell its layers: until all such containers are gone, every
-// layer stays.
+// layer stays. Then all unused ones go: a node that never restarts would fill its disk otherwise.
 //
 // Uses `images` and `events` of the options, and Objects. Both arguments must outlive this object.
 // Thread-safe; its lock is held over no call elsewhere.

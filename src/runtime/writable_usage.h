@@ -31,7 +31,9 @@ struct WritableLayers {
 };
 
 // Measures the layers by walking the disk, at a cost that grows with their files; keeps the result
-// for callers who don't need it fresher. Thread-safe.
+// for callers who don't need it fresher: a list would be as slow as the disk, and kubelet's
+// housekeeping with it. Project quotas would be cheaper, but need a file system mounted with them.
+// Thread-safe.
 class WritableUsage {
  public:
   using MeasureFn = std::function<absl::StatusOr<DiskUsage>(const FsRoot& directory,
