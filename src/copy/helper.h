@@ -1,6 +1,11 @@
 // The process that reads or writes a container's files for `plimsoll cp`: this program once more,
 // without threads, so that it can enter the container's user namespace. It enters no other
-// namespace and stays in this machine's root, so it loads and runs nothing of the container's.
+// namespace and stays in this machine's root, so it loads and runs nothing of the container's: it
+// holds the container's root directory by descriptor, by which the kernel goes the same mounts.
+//
+// Copying is the command line's own work. The CRI has no call for it, and a daemon that opens
+// containers' files for others would be worth attacking, while the user of its socket is root in
+// effect anyway. tar run in the container, kubectl's way, needs a tar there and believes it.
 #ifndef PLIMSOLL_COPY_HELPER_H_
 #define PLIMSOLL_COPY_HELPER_H_
 

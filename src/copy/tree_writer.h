@@ -34,7 +34,9 @@ struct WriteOptions {
 // Everything stays below the target: INVALID_ARGUMENT for a name with "..", an absolute one, or one
 // that leads through a symbolic link. A hard link is made only to a file of the same stream.
 // Devices, FIFOs and sockets are left out; existing ones are not replaced, nor is a file under a
-// mount.
+// mount (/etc/hosts). The unpacker of layers is no use here: it follows links as they will lead in
+// the container, makes whiteouts and devices, and replaces existing files. The reader of archives
+// is shared.
 absl::Status WriteTree(image::ArchiveReader& reader, const Place& place, const std::string& target,
                        const WriteOptions& options);
 
