@@ -20,9 +20,10 @@ absl::StatusOr<linux::CgroupSettings> CgroupSettingsFrom(
     const ::runtime::v1::LinuxContainerResources& resources, absl::string_view field);
 
 // An update, from `linux` or KEP-2273's `resources.linux`. INVALID_ARGUMENT, naming the member, if
-// both are present and differ. UNIMPLEMENTED for `windows`. An oom_score_adj of 0 means no change:
-// clients that change only the CPU set send it. Class and Kubernetes resources (3008, 4112) are
-// ignored.
+// both are present and differ. UNIMPLEMENTED for `windows`: kubelet never sends it on Linux, so the
+// client takes the machine for another and would miss its request. An oom_score_adj of 0 means no
+// change: clients that change only the CPU set send it. Class and Kubernetes resources (3008, 4112)
+// are ignored.
 absl::StatusOr<runtime::ResourceUpdate> ResourceUpdateFrom(
     const ::runtime::v1::UpdateContainerResourcesRequest& request);
 

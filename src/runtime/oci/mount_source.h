@@ -38,7 +38,8 @@ struct HeldVolume {
 // The file at `mount.host_path`: symbolic links are the host's, followed now. A missing path
 // becomes a directory (0755), as kubelet expects of a runtime; it stays whatever becomes of the
 // container. FAILED_PRECONDITION where the mount's propagation needs a mount of another kind than
-// the path's. `field` is for messages.
+// the path's: a container that waits for mounts that never come is harder to understand than one
+// that isn't created. `field` is for messages.
 absl::StatusOr<MountSource> FindMountSource(const FsRoot& host, const Mount& mount,
                                             const std::string& field);
 
