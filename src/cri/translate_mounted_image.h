@@ -1,8 +1,8 @@
 // The image of a mount, beside its name: translates the CRI's message to the runtime's type.
 //
 // ContainerStatus.mounts reports the image's id, as PullImage answers it, and not a repository's
-// digest as ContainerStatus.image_ref does (KEP-5365 leaves it open): a client that mounts by id, as
-// kubelet does, would get the digest of any repository that has the image.
+// digest as ContainerStatus.image_ref does (KEP-5365 leaves it open): a client that mounts by id,
+// as kubelet does, would get the digest of any repository that has the image.
 #ifndef PLIMSOLL_CRI_TRANSLATE_MOUNTED_IMAGE_H_
 #define PLIMSOLL_CRI_TRANSLATE_MOUNTED_IMAGE_H_
 
