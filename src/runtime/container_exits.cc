@@ -52,7 +52,8 @@ struct FoundExit {
   std::optional<linux::CgroupSettings> last;  // settings of its group
 };
 
-// Called while the group exists: the count of OOM kills goes with it.
+// Called while the group exists: the count of OOM kills goes with it. The kernel counts them in the
+// victim's own group, also when a limit further up was hit.
 FoundExit LookAt(const EngineOptions& options, const ContainerRecord& record,
                  const std::string& boot_id) {
   FoundExit found;

@@ -40,7 +40,8 @@ Reception ReceptionOf(const FsRoot& host, const linux::ProcessId& init, int sign
 }
 
 // Sends the stop signal once in a container's life: some inits take a second one as "now". A new
-// daemon may send it again.
+// daemon sends it again when asked again, with a new grace period: a mark on disk would be written
+// before the signal, and a kill in between would leave a container that gets none and is killed.
 absl::Status SendStopSignal(const FsRoot& host, Container& container) {
   ContainerRecord record;
   {
