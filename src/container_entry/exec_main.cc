@@ -3,9 +3,9 @@
 //   plimsoll-exec CONTAINER WORD...
 //   /proc/self/fd/3 --variables WORD...   the beginning of a container's process (variables.h)
 //
-// The plan (entry/plan.h) is descriptor 3; the words are only for listings of processes. Static and
-// without the C++ library's start-up cost. Executed from a sealed memfd, so that the container
-// can't overwrite it through /proc (CVE-2019-5736).
+// The plan (container_entry/plan.h) is descriptor 3; the words are only for listings of processes.
+// Static and without the C++ library's start-up cost. Executed from a sealed memfd, so that the
+// container can't overwrite it through /proc (CVE-2019-5736).
 #include <sys/prctl.h>
 #include <unistd.h>
 

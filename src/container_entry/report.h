@@ -54,7 +54,7 @@ bool Decode(const void* bytes, size_t size, Failure* failure);
 [[noreturn]] void Fail(int report, Step step);
 
 // Writes a message for the daemon to the log: in the OCI runtime's words, or beginning as in
-// entry/protocol.h.
+// container_entry/protocol.h.
 void Tell(const Plan& plan, const Failure& failure);
 
 }  // namespace plimsoll::entry

@@ -38,7 +38,8 @@ class ImageRpcs {
                            ::runtime::v1::ImageStatusResponse* response);
   // Cancelled when the client leaves or its deadline passes. For a failure that kubelet has a name
   // for (k8s.io/cri-api/pkg/errors: RegistryUnavailable, SignatureValidationFailed) the message
-  // begins with that name and the code is UNKNOWN, as kubelet expects.
+  // begins with that name and the code is UNKNOWN: kubelet looks for exactly that, and strips the
+  // code of UNKNOWN errors alone. Plimsoll's own call keeps UNAVAILABLE and FAILED_PRECONDITION.
   absl::Status PullImage(const CallContext& call, const ::runtime::v1::PullImageRequest& request,
                          ::runtime::v1::PullImageResponse* response);
   absl::Status RemoveImage(const ::runtime::v1::RemoveImageRequest& request,

@@ -77,8 +77,9 @@ absl::StatusOr<std::vector<MirrorRelay>> WriteRegistryHosts(const RegistryHosts&
                                                             const FsRoot& home);
 
 // Reads and writes the hosts.toml of the image's registry, unless registries.conf, which is read
-// again, has a [[registry]] for the image. FAILED_PRECONDITION: either is malformed, or a mirror
-// that needs a relay is behind an HTTP proxy.
+// again, has a [[registry]] for the image: skopeo would let a drop-in file replace that, and
+// machines that have both files for other programs would change. FAILED_PRECONDITION: either is
+// malformed, or a mirror that needs a relay is behind an HTTP proxy.
 absl::StatusOr<std::vector<MirrorRelay>> BringRegistryHosts(const FsRoot& host,
                                                             const Reference& image,
                                                             ShortNames& registries_conf,

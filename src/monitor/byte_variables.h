@@ -2,8 +2,8 @@
 //
 // An OCI runtime has the process's variables from config.json, and JSON is UTF-8: crun's parser
 // refuses other bytes, runc's puts U+FFFD in their place, and both clear their own environment. So
-// such a process begins as plimsoll-exec (container_entry/variables.h), and nothing of the variables
-// is in the container's files:
+// such a process begins as plimsoll-exec (container_entry/variables.h), and nothing of the
+// variables is in the container's files:
 // - config.json has U+FFFD in the values, and "kVariablesPath kVariablesWord" before the words of
 //   the program;
 // - plimsoll-launch gives the OCI runtime two descriptors that it passes on (--preserve-fds):

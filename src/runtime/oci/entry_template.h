@@ -7,9 +7,10 @@
 
 namespace plimsoll::runtime {
 
-// Part of a plan (entry/plan.h): the user, capabilities, label, working directory and environment
-// of the process of `config`, a container's config.json; "seccomp=yes" where it has a filter. Empty
-// when the configuration has a setting that plimsoll-exec treats otherwise than the OCI runtime.
+// Part of a plan (container_entry/plan.h): the user, capabilities, label, working directory and
+// environment of the process of `config`, a container's config.json; "seccomp=yes" where it has a
+// filter. Empty when the configuration has a setting that plimsoll-exec treats otherwise than the
+// OCI runtime.
 std::string EntryTemplate(const nlohmann::json& config);
 
 }  // namespace plimsoll::runtime

@@ -40,8 +40,8 @@ class DirectExec {
                                                      const std::optional<ExecGroup>& group,
                                                      ExecDescriptors* own);
 
-  // Whether a message in the log says that crun may succeed (entry/protocol.h). Then crun enters
-  // for the container's next command or, if the cause lasts, for all of them.
+  // Whether a message in the log says that crun may succeed (container_entry/protocol.h). Then crun
+  // enters for the container's next command or, if the cause lasts, for all of them.
   bool LeavesToCrun(absl::string_view id, absl::string_view message);
   // Drops the record of a container that is gone.
   void Forget(absl::string_view id);
