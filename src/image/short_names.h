@@ -42,7 +42,8 @@ absl::Status AddShortNames(absl::string_view text, absl::string_view file, Short
 
 // The full names for `text`, a short name with or without a tag or digest, in the order to try
 // them: its alias alone, or one name in each registry of the search list. Without either it is
-// Docker's. FAILED_PRECONDITION if the mode is "enforcing" and there are several, or the
+// Docker's, where podman refuses it; podman's recorded aliases in /var/cache are not read.
+// FAILED_PRECONDITION if the mode is "enforcing" and there are several, or the
 // configuration gives no valid name; INVALID_ARGUMENT for a malformed name.
 absl::StatusOr<std::vector<Reference>> ShortNameCandidates(const ShortNameConfig& config,
                                                            absl::string_view text);

@@ -162,7 +162,7 @@ absl::StatusOr<std::vector<std::string>> SkopeoTransport::Arguments(const char* 
     return Annotate(policy.status(), absl::StrCat("pull ", reference_.Canonical()));
   }
   if (*policy == MachinePolicy::kNone) argv.push_back("--insecure-policy");
-  if (!options_.registries_conf.empty()) {
+  if (!options_.registries_conf.empty()) {  // an option that skopeo's help doesn't show
     argv.insert(argv.end(), {"--registries-conf", options_.registries_conf});
   }
   argv.insert(argv.end(),

@@ -68,10 +68,11 @@ struct TrackerNews {
 // for a passing reason (no descriptors left) changes nothing and is soon repeated. If only memory
 // changed, only memory is read again.
 //
-// A partition that doesn't fit doesn't stop the tracker: the previous one stays in force. Without a
-// previous one, as after a reboot, the usable rest is published and enforced. While the source has
-// no usable topology, nothing is published: the kernel's, in its place, would show what the author
-// hides. The partition is enforced all the same, cut from the kernel's.
+// A partition that doesn't fit doesn't stop the tracker, since a reboot with fewer CPUs would take
+// exec, stop and probes from the node: the previous one stays in force. Without a previous one, as
+// after a reboot, the usable rest is published and enforced. While the source has no usable
+// topology, nothing is published: the kernel's, in its place, would show what the author hides. The
+// partition is enforced all the same, cut from the kernel's.
 class Tracker {
  public:
   // Makes the first look before it returns, whatever its result: see Misfits. `publisher` outlives
