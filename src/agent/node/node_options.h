@@ -45,7 +45,7 @@ struct NodeOptions {
   // Gate KubeletResourceDiscoveryFromCRI. Off: the machine's own topology.
   bool discovery_from_cri = true;
   // How long the start waits for the runtime's first topology.
-  absl::Duration first_topology_limit = absl::Seconds(30);
+  absl::Duration first_topology_limit = absl::Seconds(10);
   // Gate NodeResourceHotPlug (KEP-3953): the node's numbers follow its topology. Off: changes are
   // only logged.
   bool hot_plug = true;
