@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Tests of tools/figures on made-up trees."""
 
+import importlib.machinery
+import importlib.util
 import pathlib
 import subprocess
 import sys
@@ -85,6 +87,98 @@ class FiguresTest(unittest.TestCase):
         self.write("room/a.h", f"// A.\nclass Wide {{\n{functions}}};\n")
         self.write("room/a.cc", "void Wide::Do(int last) {}\n")
         self.assertIn("class Wide has 46 member functions, of at most 45", self.figures("--check"))
+
+    def test_a_folder_has_at_most_sixty_product_files(self):
+        for i in range(61):
+            self.write(f"many/a{i}.cc", "")
+        for i in range(60):
+            self.write(f"few/a{i}.cc", "")
+        self.write("few/a_test.cc", "")
+        self.write("few/below/a.cc", "")
+        out = self.figures()
+        self.assertRegex(out, r"folders over 60 product files +1\n")
+        self.assertRegex(out, r"product lines +2\n")
+
+    def test_a_header_with_a_single_user_in_its_room(self):
+        self.write("room/own.cc", '#include "room/own.h"\n')
+        self.write("room/own_test.cc", '#include "room/own.h"\n')
+        self.write("room/user.cc", '#include "room/own.h"\n#include "room/far.h"\n')
+        self.write("room/far.h", "// A.\n")
+        self.write("other/user.cc", '#include "room/far.h"\n')
+        self.write("other/lone.h", "// A.\n")
+        self.write("third/user.cc", '#include "other/lone.h"\n')
+        self.assertRegex(self.figures(), r"headers with a single user, in their room +1\n")
+
+    def test_a_type_is_defined_in_one_header(self):
+        self.write("a/a.h", "// A.\nnamespace a {\nclass Twice {};\nclass Once;\n"
+                            "using Also = int;\nstruct Outer {\n  struct Inner {};\n};\n"
+                            "}  // namespace a\n")
+        self.write("b/b.h", "// A.\nnamespace b {\nstruct Twice {};\nclass Once {};\n"
+                            "enum class Also { kA };\nstruct Other {\n  struct Inner {};\n};\n"
+                            "}  // namespace b\n")
+        self.write("b/b.cc", "namespace b {\nclass Once {};\n}  // namespace b\n")
+        self.assertRegex(self.figures(), r"type names in two headers +2\n")
+
+    def test_words_of_comments_strings_and_types(self):
+        self.write("room/a.cc", "// As the kernel does.\n// Its length: it is\n// told.\n"
+                                'const char* text = "it has "\n    "gone";  // Of use.\n')
+        self.write("room/a_test.cc", "// As in a test.\n")
+        self.write("agent/a.h", "// A.\nclass PlaceBook;\nclass CpuPlaces {};\nclass Placed {};\n")
+        self.write("agent/api/a.h", "// A.\nclass ConnectionPlaces {};\n")
+        out = self.figures()
+        self.assertRegex(out, r"comment lines that begin with Of, As, What, Those, Its +3\n")
+        self.assertRegex(out, r"refused phrases in comments and strings +2\n")
+        self.assertRegex(out, r'types of CPUs, memory or devices named "Place" +1\n')
+
+    def test_a_struct_passed_between_rooms_has_no_function(self):
+        self.write("a/hooks.h", "// A.\nusing Call = std::function<void()>;\n"
+                                "struct Hooks {\n  std::function<int()> a;\n};\n"
+                                "struct Calls {\n  Call call;\n};\nstruct Data {\n  int a;\n};\n"
+                                "class Object {\n  std::function<int()> a_;\n};\n")
+        self.write("a/inner.h", "// A.\nstruct Inner {\n  std::function<int()> a;\n};\n")
+        self.write("a/a.cc", '#include "a/hooks.h"\n#include "a/inner.h"\n')
+        self.assertRegex(self.figures(), r"structs with functions passed between rooms +0\n")
+        self.write("b/b.cc", '#include "a/hooks.h"\n')
+        self.assertRegex(self.figures(), r"structs with functions passed between rooms +2\n")
+
+    def test_a_bundle_counts_as_its_owners_members(self):
+        def parts(name, field):
+            fields = "".join(f"  {field} m{i};\n" for i in range(12))
+            return f"struct {name} {{\n{fields}}};\n"
+        self.write("a/a.h", "// A.\nnamespace a {\n" + parts("Parts", "Thing&") +
+                   parts("Data", "int") + parts("Texts", "const char*") +
+                   "class Bundled {\n  Parts parts_;\n  int own_;\n};\n"
+                   "class Fits {\n  Parts* parts_;\n};\n"
+                   "class Plain {\n  Data data_;\n  Texts texts_;\n  int own_;\n};\n"
+                   "}  // namespace a\n")
+        out = self.figures("--check")
+        self.assertRegex(out, r"classes over the limit with their bundles +1\n")
+        self.assertEqual(self.status, 0)
+
+    def test_decisions_beside_the_directory(self):
+        self.write("src/room/a.cc", "int a;\n")
+        self.assertNotIn("decisions", self.figures())
+        self.write("docs/decisions.md", "# Decisions\n\n**One** is\nthis.\n\n**Two**\n")
+        self.src = self.src / "src"
+        out = self.figures()
+        self.assertRegex(out, r"entries of decisions.md +2\n")
+        self.assertRegex(out, r"lines of decisions.md +6\n")
+
+    def test_subjects_of_commits(self):
+        self.assertNotIn("subjects", self.figures())
+        git = ["git", "-C", str(self.src), "-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run([*git, "init", "-q"], check=True)
+        for length in (72, 73):
+            subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x" * length], check=True)
+        self.assertRegex(self.figures(), r"commit subjects over 72 columns +1\n")
+
+    def test_a_count_stays_below_its_ceiling(self):
+        loader = importlib.machinery.SourceFileLoader("figures", str(TOOL))
+        tool = importlib.util.module_from_spec(importlib.util.spec_from_loader("figures", loader))
+        loader.exec_module(tool)
+        tool.CEILINGS = {"things": 2}
+        self.assertEqual(tool.over_ceilings([("things", 2), ("others", 9)]), [])
+        self.assertEqual(tool.over_ceilings([("things", 3)]), ["things: 3, of at most 2"])
 
     def test_a_directory_without_code_is_an_error(self):
         self.assertIn("no C++ file", subprocess.run(
