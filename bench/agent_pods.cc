@@ -106,7 +106,7 @@ class Node {
   agent::AgentPods& pods() { return *pods_; }
   agent::PodStore& store() { return *store_; }
 
-  // As PodWiring's.
+  // Decides like PodWiring.
   static std::optional<agent::PodVerdict> Admit(const pod::Manifest& pod,
                                                 const std::vector<const pod::Manifest*>& others) {
     resources::ResourceList used;
@@ -189,7 +189,7 @@ absl::Status Fill(Node& node) {
   return absl::OkStatus();
 }
 
-// As AgentPods' for all pods.
+// Decides like AgentPods for all pods.
 bool IsAnyPodShort(const agent::NodeManagers& managers,
                    const std::vector<agent::PodTable::Worker>& workers) {
   std::vector<std::shared_ptr<const pod::Manifest>> kept;

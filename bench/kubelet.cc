@@ -40,7 +40,7 @@ cri::PodSandboxConfig PodOf(const std::string& uid, int number, const FsRoot& di
   return config;
 }
 
-// As kubelet knows the pod: an init container and two containers, one with devices.
+// Gives kubelet the pod: an init container and two containers, one with devices.
 void Know(const cri::PodSandboxConfig& config, testing::FakeKubelet* kubelet) {
   ::k8s::io::api::core::v1::Pod pod;
   pod.mutable_metadata()->set_uid(config.metadata().uid());

@@ -107,7 +107,7 @@ struct Result {
   std::array<Series, kNodes> series = {Series{"CreateContainer, nri.enabled: false", {}},
                                        Series{"CreateContainer, no plugin", {}},
                                        Series{"CreateContainer, one plugin", {}}};
-  // Of each round, over kOff.
+  // The time of each round beyond kOff's.
   Series idle{"more without a plugin (the goal: not measurable)", {}};
   Series extra{"more with one plugin (the goal: under 1 ms)", {}};
 };

@@ -104,7 +104,7 @@ absl::Status MeasureExec(Runtime& runtime, const Options& options, BareRunner* b
 
 // --- attach
 
-// A container that writes once a file tells it to.
+// A container that writes once a file allows it.
 absl::StatusOr<std::string> CreateWriter(Runtime& runtime, const Sandbox& pod,
                                          const Options& options, bool has_log) {
   const int chunks = options.attach_mebibytes / kChunkMebibytes;

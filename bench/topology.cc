@@ -51,7 +51,7 @@ absl::Status CheckZones(const topology::Machine& machine) {
   return absl::InternalError("not all CPUs were found");
 }
 
-// A socket in the kernel's place reports that a CPU has gone or come, as its file then shows. The
+// A socket in the kernel's place reports that a CPU went or came, as its file then shows. The
 // machine is a captured one, whose topology another program reads: that takes longer than the own
 // machine's.
 absl::Status MeasureEvents(const std::string& hwloc) {

@@ -1,5 +1,5 @@
-// What an API server sends: answers, errors and the events of a watch, however the network cuts
-// them.
+// Text that an API server sends: answers, errors and the events of a watch, however the network
+// cuts them.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>

@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     FUZZ_CHECK(state.status().message().size() < 4096, std::string(state.status().message()));
     return 0;
   }
-  // What was read can be kept.
+  // A state that was read can be kept.
   for (const auto& [uid, grant] : state->pods) {
     FUZZ_CHECK(!uid.empty(), "a pod without a uid");
     const nlohmann::json json = plimsoll::agent::ToJson(grant);

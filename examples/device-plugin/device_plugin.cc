@@ -6,7 +6,7 @@
 //
 // It prints a line for each thing that it is asked. The file is read again whenever it changes: a
 // device that gets the word "unhealthy" there is given to no new pod. The plugin registers again
-// when kubelet has been started anew. See device_list.h for the file, docs/devices.md for the rest.
+// when kubelet has been restarted. See device_list.h for the file, docs/devices.md for the rest.
 #include <grpcpp/grpcpp.h>
 #include <poll.h>
 #include <sys/inotify.h>
@@ -86,7 +86,7 @@ class Plugin final : public v1beta1::DevicePlugin::Service {
     return grpc::Status::OK;
   }
 
-  // Those that must be included, and then the last ones of the list.
+  // Devices that must be included, and then the last ones of the list.
   grpc::Status GetPreferredAllocation(grpc::ServerContext*,
                                       const v1beta1::PreferredAllocationRequest* request,
                                       v1beta1::PreferredAllocationResponse* response) override {

@@ -26,7 +26,7 @@ class CpuPinner : public nri::Plugin {
   }
   // `cpus`, the pool, and optionally `shared`, for all containers that get none of it.
   absl::Status Configure(const api::ConfigureRequest& request) override;
-  // What runs on its share of the pool keeps it.
+  // A container that runs on its share of the pool keeps it.
   absl::StatusOr<std::vector<api::ContainerUpdate>> Synchronize(
       const std::vector<api::PodSandbox>& pods,
       const std::vector<api::Container>& containers) override;

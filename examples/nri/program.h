@@ -1,4 +1,4 @@
-// What the example plugins' programs have in common: their options, and the end.
+// The common part of the example plugins' programs: their options, and the end.
 #ifndef PLIMSOLL_EXAMPLES_NRI_PROGRAM_H_
 #define PLIMSOLL_EXAMPLES_NRI_PROGRAM_H_
 

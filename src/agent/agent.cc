@@ -128,7 +128,7 @@ class AgentImpl : public Agent {
     PLIMSOLL_RETURN_IF_ERROR(StartObjects());
     PLIMSOLL_RETURN_IF_ERROR(StartChores());
     PLIMSOLL_RETURN_IF_ERROR(StartApi());
-    // The API tells meanwhile what the node waits for. Pods of files would only be refused.
+    // The API reports meanwhile what the node waits for. Pods of files would only be refused.
     PLIMSOLL_RETURN_IF_ERROR(node_->AwaitFirst(is_to_stop));
     return StartDirectory();
   }

@@ -29,7 +29,7 @@ absl::Status CheckClassAccess(const Config& config, const FsRoot& root,
                               const pod::Manifest* before, const pod::Manifest& pod,
                               const std::vector<const pod::Manifest*>& others);
 
-// The v1 ResourceQuotas of a namespace, empty for all. `used` tells the classes of one namespace's
+// The v1 ResourceQuotas of a namespace, empty for all. `used` has the classes of one namespace's
 // pods. UNAVAILABLE as above.
 absl::StatusOr<std::vector<nlohmann::json>> QuotaObjects(
     const Config& config, const FsRoot& root, const std::string& pod_namespace,

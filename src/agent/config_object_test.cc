@@ -8,7 +8,7 @@
 namespace plimsoll::agent {
 namespace {
 
-// What the object says is a configuration that says the same.
+// The object, read as a configuration, has the same values.
 TEST(ConfigObjectTest, IsAConfigurationOfTheSameValues) {
   const auto config = ParseConfig(
       "runtimeEndpoint: unix:///r.sock\nobjectsPath: /o\npodPidsLimit: 7\nmaxPods: 3\n"

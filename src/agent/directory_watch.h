@@ -1,4 +1,4 @@
-// Tells of changes in a directory.
+// Reports changes in a directory.
 #ifndef PLIMSOLL_AGENT_DIRECTORY_WATCH_H_
 #define PLIMSOLL_AGENT_DIRECTORY_WATCH_H_
 

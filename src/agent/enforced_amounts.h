@@ -15,14 +15,14 @@
 
 namespace plimsoll::agent {
 
-// Of all pods together: the node's capacity, and `max_pids`, without `reserved`, never below zero.
-// Other than status.allocatable, memory keeps the huge pages in it.
+// The limits of all pods together: the node's capacity and `max_pids` less `reserved`, at least
+// zero. Other than status.allocatable, memory keeps the huge pages in it.
 Allocatable KubepodsAmounts(const resources::ResourceList& capacity,
                             const resources::ResourceList& reserved, int64_t max_pids);
 // "cpu", "memory", "pid" and huge pages of a list.
 Allocatable AmountsOf(const resources::ResourceList& list);
 
-// What is taken from the capacity for kubepods' limits: nothing unless pods are enforced.
+// The part of the capacity that kubepods' limits lack: nothing unless pods are enforced.
 resources::ResourceList EnforcedReservation(const Config& config);
 // The groups of the system and the agent that enforceNodeAllocatable names.
 std::vector<ReservedGroup> ReservedGroupsOf(const Config& config);

@@ -16,13 +16,13 @@
 
 namespace plimsoll::agent {
 
-// What is known of a kubelet's pods beside its checkpoints.
+// Facts about a kubelet's pods beside its checkpoints.
 struct KubeletNames {
   std::map<std::string, PodKey> pods;  // by uid
   // Pod's uid and container's name, by the runtime's id.
   std::map<std::string, std::pair<std::string, std::string>> containers;
 
-  // Of kubelet's labels. A name that is known stays.
+  // Reads kubelet's labels. A name that is known stays.
   void Add(const std::vector<::runtime::v1::PodSandbox>& sandboxes);
   void Add(const std::vector<::runtime::v1::Container>& containers);
 };

@@ -9,7 +9,7 @@
 namespace plimsoll::agent {
 namespace {
 
-// Of a kubelet without --root-dir.
+// The path of a kubelet without --root-dir.
 constexpr char kKubeletsPath[] = "/var/lib/kubelet/pod-resources";
 constexpr char kKubeletPayload[] = "plimsoll.dev/kubelet";
 

@@ -75,7 +75,7 @@ int Main(int argc, char** argv) {
     return 0;
   }
   umask(022);
-  // Its lines of text that isn't UTF-8 have no bound and name no source.
+  // Protobuf's lines about text that isn't UTF-8 have no bound and name no source.
   google::protobuf::SetLogHandler(nullptr);
   // Never destroyed: gRPC's threads may write until the process has ended.
   Log& log = *new Log(ParseLogFormat(config->log_format), ParseLogLevel(config->log_level));

@@ -55,7 +55,7 @@ TEST(ManagerConfigTest, KeysBecomeTheManagersOptions) {
   EXPECT_FALSE(options->pod_level);
 }
 
-// As with nodeResources.cpus.reserved: "0" in the runtime's configuration: the agent demanded a
+// With nodeResources.cpus.reserved: "0" in the runtime's configuration, the agent demanded a
 // further CPU, and knew no CPU 0.
 TEST(ManagerConfigTest, CpusThatTheRuntimeKeepsAreReservedAlready) {
   EXPECT_TRUE(ManagerOptionsOf(ParsedManagers("cpuManagerPolicy: static")).ok())

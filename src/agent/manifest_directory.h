@@ -29,8 +29,8 @@ class ManifestDirectory {
     absl::Duration look_anyway = absl::Seconds(20);
     absl::Duration quiet = absl::Milliseconds(100);  // without changes before a look
     // Both are called in the watch's thread. `unread`: files that could not be read since the
-    // start; what they asked for before is not known here. A `fault` is told once until the file
-    // changes; an OK status: the file is readable again. `path`: of the file, or the directory.
+    // start; what they asked for before is not known here. A `fault` is reported once until the
+    // file changes; an OK status: the file is readable again. `path`: of the file or the directory.
     std::function<void(Files files, std::set<std::string> unread)> tell;
     std::function<void(const std::string& path, const absl::Status& fault)> fault;
   };
@@ -60,7 +60,7 @@ class ManifestDirectory {
 
   const Options options_;
   const UniqueFd notify_;
-  // Of the watch's thread.
+  // Used by the watch's thread.
   int watched_ = -1;
   Files files_;                                // as last told
   std::set<std::string> unread_;               // likewise

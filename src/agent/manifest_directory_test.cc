@@ -117,7 +117,7 @@ TEST_F(ManifestDirectoryTest, AFileThatIsBrokenFromTheStartIsNamed) {
   Write("b.yaml", "b", "two");
   ASSERT_TRUE(Becomes({"a=one", "b=two"}));
   EXPECT_TRUE(unread().empty());
-  // What it asked for is known from now on.
+  // The file's pods are known from now on.
   ASSERT_TRUE(dir_.root().ReplaceFile("b.yaml", "kind: Pod\n").ok());
   ASSERT_TRUE(WaitUntil([&] { return Faults().size() == 3; }));
   EXPECT_TRUE(Becomes({"a=one", "b=two"}));

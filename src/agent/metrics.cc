@@ -13,7 +13,7 @@
 namespace plimsoll::agent {
 namespace {
 
-// Of the proposals; a gate that Kubernetes has for good is of no stage.
+// The proposal's stage; a gate that Kubernetes has for good is of no stage.
 std::string StageOf(const std::string& gate) {
   return gate == "InPlacePodVerticalScaling" ? "" : "ALPHA";
 }
@@ -99,7 +99,7 @@ void AddTimes(const Counters& counters, MetricFamilies& families) {
   }
 }
 
-// Of pods that are there: the series of a pod end with it.
+// Probes of present pods: the series of a pod end with it.
 void AddProbes(const Prober& prober, MetricFamilies& families) {
   prometheus::MetricFamily family =
       MakeFamily("prober_probe_total", "Probes of containers by their result.",

@@ -26,7 +26,7 @@ NodeAmounts NodeAmountsOf(const NodeNumbers& numbers) {
   return amounts;
 }
 
-// Of all pods on record; those that can't be read hold theirs too.
+// Resources of all pods on record; those that can't be read hold theirs too.
 absl::StatusOr<std::set<std::string>> ResourcesOnRecord(PodStore& store) {
   PLIMSOLL_ASSIGN_OR_RETURN(const PodStore::Loaded loaded, store.Load());
   std::set<std::string> resources;
@@ -49,7 +49,7 @@ EventSubject NodeSubject(const Config& config) {
 NodeWiring::NodeWiring(ManagerOptions options, Surroundings around)
     : options_(std::move(options)), around_(std::move(around)) {}
 
-// The devices' threads tell the node, whose thread tells neither.
+// The devices' threads call the node, whose thread calls neither.
 NodeWiring::~NodeWiring() = default;
 
 absl::StatusOr<std::unique_ptr<NodeWiring>> NodeWiring::Start(const std::string& version,

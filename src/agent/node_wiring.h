@@ -62,7 +62,7 @@ class NodeWiring {
   void Enforce() {
     if (cgroups_ != nullptr) cgroups_->Enforce();
   }
-  // Of the topology that is taken; null: none is yet.
+  // The managers of the topology in use; null: none is yet.
   std::shared_ptr<const NodeManagers> managers() const;
   // By the topology that is taken, or is about to be.
   NodeAmounts Amounts() const;

@@ -37,7 +37,7 @@ void PodWiring::StartProber() {
                            int64_t timeout_s) -> absl::StatusOr<ProbeCommandEnd> {
     pod::Client& client = around_.runtime.client();
     const auto end = client.ExecSync(container, command, timeout_s);
-    // The time passed without the runtime, which tells nothing of the command.
+    // The time passed without the runtime, which reports nothing of the command.
     if (absl::IsDeadlineExceeded(end.status()) && client.stuck()) {
       return absl::UnavailableError(end.status().message());
     }

@@ -65,7 +65,7 @@ absl::Status Runtime::CheckUse() {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto sandboxes,
                             client_->ListPodSandboxes(/*uid=*/"", patience_s_));
   PLIMSOLL_RETURN_IF_ERROR(CheckNoKubeletsPods(sandboxes));
-  Classes().status().IgnoreError();  // to be known when the runtime has gone
+  Classes().status().IgnoreError();  // to be known when the runtime is away
   {
     const absl::MutexLock lock(&mutex_);
     if (std::exchange(is_checked_, true)) return absl::OkStatus();

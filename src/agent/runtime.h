@@ -1,4 +1,4 @@
-// The runtime that an agent uses, and the facts that it tells of itself.
+// The runtime that an agent uses, and the facts that it reports of itself.
 #ifndef PLIMSOLL_AGENT_RUNTIME_H_
 #define PLIMSOLL_AGENT_RUNTIME_H_
 
@@ -36,8 +36,8 @@ class Runtime {
   pod::Client& client() { return *client_; }
   // "plimsoll"; empty until the runtime answers.
   std::string Name();
-  // Its class types (KEP-3008). None: it has none, doesn't tell of any, or the gate is off. While
-  // the runtime can't be reached, those that it told last; UNAVAILABLE if it never did.
+  // The runtime's class types (KEP-3008). None: it has none, reports none, or the gate is off.
+  // While the runtime can't be reached, those that it told last; UNAVAILABLE if it never did.
   absl::StatusOr<NodeClasses> Classes();
   // For an agent without a pod on record, before CheckUse: `warn` gets a sentence, once, if the
   // runtime runs pods that the agent of this name made.
@@ -46,7 +46,7 @@ class Runtime {
   // FAILED_PRECONDITION: it has pods of a kubelet. Asks until it had none once; errors of that
   // call.
   absl::Status CheckUse();
-  // As Classes, and asks nothing: with what the last call of Classes brought.
+  // Returns what the last call of Classes brought, without asking.
   absl::StatusOr<NodeClasses> KnownClasses() const;
 
  private:

@@ -35,9 +35,9 @@ class Answer {
   void Fail(const absl::Status& status) { Fail(ApiErrorOf(status)); }
 
   // Begins a stream. `lasting`: it may never end by itself, and is refused, with an answer, where
-  // there are too many. False: it was refused, or the client has gone.
+  // there are too many. False: it was refused, or the client has left.
   bool Begin(const std::string& type, bool lasting);
-  // Sends a piece of the stream. False, also for each later call: the client has gone, reads too
+  // Sends a piece of the stream. False, also for each later call: the client has left, reads too
   // slowly, or the server stops.
   bool Write(absl::string_view text);
   // Waits. False, as soon as it is so: as of Write.

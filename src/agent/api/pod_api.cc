@@ -19,7 +19,7 @@
 namespace plimsoll::agent {
 namespace {
 
-// As for terminationGracePeriodSeconds.
+// The same bound as that of terminationGracePeriodSeconds.
 constexpr int64_t kMaxGraceSeconds = 86400;
 
 using Json = nlohmann::json;

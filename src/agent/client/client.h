@@ -47,7 +47,7 @@ class Client {
   absl::StatusOr<std::vector<nlohmann::json>> List(const std::string& pod_namespace) const;
   absl::StatusOr<nlohmann::json> Get(const std::string& pod_namespace,
                                      const std::string& name) const;
-  // nullopt: the pod's own grace period. Returns before the pod has gone.
+  // nullopt: the pod's own grace period. Returns before the pod has ended.
   absl::Status Delete(const std::string& pod_namespace, const std::string& name,
                       std::optional<int64_t> grace_s) const;
   absl::StatusOr<nlohmann::json> Resize(const std::string& pod_namespace, const std::string& name,

@@ -60,7 +60,7 @@ class CpuHintMaker {
   }
 
  private:
-  // Of the sets that are looked at.
+  // The largest size among the sets that are looked at.
   size_t LargestSize() const {
     if (choice_ == HintChoice::kAll || align_by_socket_) return nodes_.size();
     return std::min(nodes_.size(), static_cast<size_t>(fewest_));

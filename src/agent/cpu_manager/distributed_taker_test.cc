@@ -71,7 +71,7 @@ TEST_F(DistributedTakerTest, TooFewIsAnErrorInKubeletsWords) {
             "not enough cpus available to satisfy request: requested=3, available=2");
 }
 
-// As found in a kubelet (see NotedPrefix).
+// Choices found in a kubelet (see NotedPrefix).
 TEST_F(DistributedTakerTest, EightNodes) {
   const MachineShape shape{.packages = 8, .cores_per_cache = 2};
   EXPECT_EQ(Take(shape, 6), "0-5");

@@ -35,7 +35,7 @@ struct MachineShape {
     kThreadsLast,
     // Threads of a core beside each other: 0-1, 2-3. Usual on POWER and for hybrid cores.
     kThreadsTogether,
-    // As kThreadsLast, but the packages take turns: 0, 2, 4 in the first. Firmware of some makers.
+    // Like kThreadsLast, but packages take turns: 0, 2, 4 in the first. Firmware of some makers.
     kPackagesInTurn,
   } numbering = Numbering::kThreadsLast;
   resources::CpuSet offline;

@@ -76,7 +76,7 @@ TEST(NodeSharesTest, TakesWholeGroups) {
               testing::Optional(Turns{{0, 2}, {1, 2}, {1, 2}}));
 }
 
-// As a kubelet does: of equally good choices the first, with its last node overwritten by that of
+// Kubelet's choice: the first of equally good ones, with its last node overwritten by that of
 // the last choice that begins alike.
 TEST(NodeSharesTest, FourOfEightEqualNodesAreKubelets) {
   EXPECT_THAT(NodeShares({.free = {2, 2, 2, 2, 2, 2, 2, 2}, .count = 8}).Best(4),

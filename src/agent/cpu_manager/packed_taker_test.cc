@@ -20,7 +20,7 @@ class PackedTakerTest : public ::testing::Test {
 
   // Package 0 has 0-3 and their siblings 8-11, package 1 has 4-7 and 12-15.
   const MachineShape two_packages_{.packages = 2, .cores_per_cache = 4, .threads = 2};
-  // As two_packages_, but 0-1 with 8-9 are node 0, 2-3 with 10-11 node 1, and so on.
+  // Like two_packages_, but 0-1 with 8-9 are node 0, 2-3 with 10-11 node 1, and so on.
   const MachineShape sub_numa_{
       .packages = 2, .nodes_per_package = 2, .cores_per_cache = 2, .threads = 2};
   // Four caches: 0-3 with 16-19, 4-7 with 20-23, and so on.

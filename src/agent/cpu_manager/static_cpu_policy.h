@@ -73,7 +73,7 @@ class StaticCpuPolicy {
 
   absl::Status Reserve(const CpuReservation& reservation);
   absl::Status CheckSmtAlignment(int64_t count, const resources::CpuSet& free) const;
-  // Of the nodes, or with align-by-socket of all sockets that they lie in.
+  // The CPUs of the nodes, or with align-by-socket of all sockets that they lie in.
   resources::CpuSet CpusOf(NodeMask nodes) const;
 
   std::shared_ptr<const CpuLayout> layout_;

@@ -1,4 +1,4 @@
-// What holds on every machine, for every request.
+// Properties that hold on every machine, for every request.
 #include <algorithm>
 #include <map>
 #include <random>

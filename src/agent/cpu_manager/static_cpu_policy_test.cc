@@ -45,7 +45,7 @@ class StaticCpuPolicyTest : public ::testing::Test {
   const MachineShape laptop_{.cores_per_cache = 4, .threads = 2};
   // 0-3 with 8-11, 4-7 with 12-15.
   const MachineShape two_packages_{.packages = 2, .cores_per_cache = 4, .threads = 2};
-  // As two_packages_, with nodes 0-1,8-9 and 2-3,10-11 and so on.
+  // Like two_packages_, with nodes 0-1,8-9 and 2-3,10-11 and so on.
   const MachineShape sub_numa_{
       .packages = 2, .nodes_per_package = 2, .cores_per_cache = 2, .threads = 2};
 };
@@ -172,7 +172,7 @@ TEST_F(StaticCpuPolicyTest, FullPcpusOnlyGivesWholeCoresOrNone) {
             "SMT Alignment Error: not enough free physical CPUs: available physical CPUs = 6, "
             "requested CPUs = 8, CPUs per core = 2");
   EXPECT_TRUE(StaticCpuPolicy::IsSmtAlignmentError(many.status()));
-  // As kubelet's: reusable CPUs don't count for this.
+  // Kubelet's rule: reusable CPUs don't count for this.
   EXPECT_TRUE(StaticCpuPolicy::IsSmtAlignmentError(
       policy.Allocate(2, std::nullopt, Cpus("0"), Cpus("1,5")).status()));
 }

@@ -29,10 +29,10 @@ struct NodeDevice {
 // By extended resource ("example.com/gpu"), in the order in which they are handed out.
 using NodeDevices = std::map<std::string, std::vector<NodeDevice>>;
 
-// All healthy. `root` is "/": sysfs tells the NUMA nodes of PCI devices.
+// All healthy. `root` is "/": sysfs has the NUMA nodes of PCI devices.
 DeviceStock StockOf(const NodeDevices& devices, const FsRoot& root);
 
-// What a container gets for these devices. FAILED_PRECONDITION: one has gone from the
+// The devices' part of a container. FAILED_PRECONDITION: one was removed from the
 // configuration.
 absl::StatusOr<pod::GivenDevices> GivenOf(const NodeDevices& devices, const std::string& resource,
                                           const std::vector<std::string>& ids);

@@ -1,4 +1,4 @@
-// What the device manager counts, by kubelet's names.
+// Counters of the device manager, by kubelet's names.
 #ifndef PLIMSOLL_AGENT_DEVICE_MANAGER_DEVICE_COUNTERS_H_
 #define PLIMSOLL_AGENT_DEVICE_MANAGER_DEVICE_COUNTERS_H_
 

@@ -178,7 +178,7 @@ class GrpcDeviceManager final : public DeviceManager {
     return std::shared_ptr<Plugin>(plugin);
   }
 
-  // What was told of a plugin.
+  // The last report about a plugin.
   struct Told {
     bool registration = false;
     std::string fault;

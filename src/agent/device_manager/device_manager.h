@@ -37,7 +37,7 @@ class DeviceManager {
     std::function<void(const std::string& line)> on_line;
   };
   struct Options {
-    // Of kubelet.sock and the plugins' own sockets, beneath `root`; empty: no plugins are served.
+    // Holds kubelet.sock and the plugins' sockets, beneath `root`; empty: no plugins are served.
     std::string directory;
     // Where plugins register by PluginRegistration instead; empty: nowhere.
     std::string registry_directory;

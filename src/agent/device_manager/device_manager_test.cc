@@ -337,7 +337,7 @@ TEST_F(DeviceManagerTest, AStreamThatEndsIsAPluginThatGoes) {
   EXPECT_TRUE(AwaitEvent("code = Internal desc = oops"));
 }
 
-// Its stream goes on.
+// The plugin's stream goes on.
 TEST_F(DeviceManagerTest, AListThatCantBeReadEndsThePlugin) {
   const auto plugin = Registered({"a"});
   plugin->Tell(DevicesNamed({"\xff"}));  // no UTF-8
@@ -368,7 +368,7 @@ TEST_F(DeviceManagerTest, APluginThatFloodsIsReadSlowly) {
   plugin->Tell(DevicesNamed(std::vector<std::string>(1000, std::string(1000, 'x'))));
   ASSERT_TRUE(Register(kGpu, "gpu.sock").ok());
   ASSERT_TRUE(AwaitCounts("1/1"));
-  // What was sent before is bounded by gRPC's window; the newest list comes through.
+  // The lists sent before are bounded by gRPC's window; the newest list comes through.
   plugin->Tell(DevicesNamed({"a", "b"}));
   EXPECT_TRUE(AwaitCounts("2/2"));
   EXPECT_EQ(Counts(kSerial), "1/1");

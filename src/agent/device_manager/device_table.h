@@ -22,7 +22,7 @@
 namespace plimsoll::agent {
 
 // Thread-safe; never waits. A resource is there from its plugin's first list until kStay after the
-// plugin has gone. In between a plugin that comes back finds its devices as they were, unhealthy.
+// plugin's end. In between a plugin that comes back finds its devices as they were, unhealthy.
 class DeviceTable {
  public:
   static constexpr size_t kMaxPlugins = 64;
@@ -46,7 +46,7 @@ class DeviceTable {
   // From the plugin's stream. True: something has changed. A plugin that isn't the resource's any
   // more changes nothing.
   bool SetDevices(const std::string& resource, const Plugin* from, std::vector<Device> devices);
-  // Its devices are unhealthy, and stay for kStay.
+  // The resource's devices are unhealthy, and stay for kStay.
   bool SetGone(const std::string& resource, const Plugin* from);
   // Drops resources whose time is over. True: there were some.
   bool DropExpired();
@@ -58,10 +58,10 @@ class DeviceTable {
   resources::ResourceList Allocatable() const;
   bool IsConfigured(const std::string& resource) const;
   // Null: the resource waits for its plugin to register for the first time. UNAVAILABLE: there is
-  // no such resource, or its plugin has gone.
+  // no such resource, or its plugin has ended.
   absl::StatusOr<std::shared_ptr<Plugin>> Find(const std::string& resource) const;
-  // Whether the resource's plugin, also one that has gone, asks for PreStartContainer. UNAVAILABLE:
-  // there is no such resource.
+  // Whether the resource's plugin, also one that has ended, asks for PreStartContainer.
+  // UNAVAILABLE: there is no such resource.
   absl::StatusOr<bool> WantsPreStart(const std::string& resource) const;
 
  private:

@@ -77,7 +77,7 @@ class DeviceManagerTest : public ::testing::Test {
   std::unique_ptr<FakePlugin> Plugin(const std::string& name) const {
     return std::make_unique<FakePlugin>(PathOf(name));
   }
-  // As a plugin does.
+  // Registers like a plugin.
   grpc::Status Register(const std::string& resource, const std::string& endpoint,
                         const std::string& version = "v1beta1") const {
     const auto stub = ::v1beta1::Registration::NewStub(grpc::CreateChannel(

@@ -1,4 +1,4 @@
-// What a DeviceManager's threads have to tell to its user, one after another, from one thread.
+// Reports of a DeviceManager's threads to its user, one after another, from one thread.
 #ifndef PLIMSOLL_AGENT_DEVICE_MANAGER_MANAGER_NEWS_H_
 #define PLIMSOLL_AGENT_DEVICE_MANAGER_MANAGER_NEWS_H_
 
@@ -33,7 +33,7 @@ class ManagerNews {
   void Change();
   // Dropped beyond kMostEvents that nobody has taken.
   void Tell(std::string reason, std::string message);
-  // As Tell, for the log alone.
+  // Like Tell, for the log alone.
   void Note(std::string line);
   // Makes Heard true once more, without news.
   void Wake();

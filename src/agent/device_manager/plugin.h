@@ -23,7 +23,7 @@ struct PluginLimits {
 };
 
 // Thread-safe. Calls wait for the plugin, each for a limited time: DEADLINE_EXCEEDED after it.
-// UNAVAILABLE: the plugin has gone. Other errors are the plugin's own, in the words in which Go's
+// UNAVAILABLE: the plugin has ended. Other errors are the plugin's own, in the words in which Go's
 // gRPC shows them ("rpc error: code = Unknown desc = ...").
 class Plugin {
  public:
@@ -39,7 +39,7 @@ class Plugin {
   virtual absl::Status PreStart(const std::vector<std::string>& ids) = 0;
   // Ends its stream soon. Calls under way go on.
   virtual void Close() = 0;
-  // Its stream is over.
+  // Whether the plugin's stream is over.
   virtual bool has_ended() const = 0;
 };
 

@@ -86,7 +86,7 @@ absl::StatusOr<pod::DeviceMount> MountFrom(const ::v1beta1::Mount& from) {
                           .read_only = from.read_only()};
 }
 
-// Of those at one path of the container the first stays.
+// Keeps the first of the items at one path of the container.
 template <typename Item>
 void AddAtPath(const Item& item, std::vector<Item>& items) {
   const bool is_taken = std::any_of(items.begin(), items.end(), [&](const Item& each) {

@@ -1,4 +1,4 @@
-// What device plugins say, checked: a plugin is a stranger's program.
+// Checked answers of device plugins: a plugin is a stranger's program.
 #ifndef PLIMSOLL_AGENT_DEVICE_MANAGER_PLUGIN_ANSWERS_H_
 #define PLIMSOLL_AGENT_DEVICE_MANAGER_PLUGIN_ANSWERS_H_
 
@@ -19,8 +19,8 @@ struct ListedDevices {
   std::vector<Device> devices;  // in the plugin's order
   std::string fault;            // a sentence about those that were left out; empty: none were
 };
-// Of devices with one id the last counts, as under kubelet. Left out: ids that are empty, longer
-// than kMaxDeviceIdBytes or of control characters, and devices beyond kMaxDevices.
+// The last of the devices with one id counts, as under kubelet. Left out: ids that are empty,
+// longer than kMaxDeviceIdBytes or of control characters, and devices beyond kMaxDevices.
 ListedDevices DevicesFrom(const ::v1beta1::ListAndWatchResponse& list);
 
 // The answer for the first container. INVALID_ARGUMENT names what no container can get: a relative

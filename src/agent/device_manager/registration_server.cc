@@ -21,7 +21,7 @@
 namespace plimsoll::agent {
 namespace {
 
-// Of a plugin that leaks them.
+// Bounds a plugin that leaks connections.
 constexpr GateOptions kConnections{.most = 128, .most_of_user = 128};
 
 grpc::Status ToGrpc(const absl::Status& status) {
@@ -47,7 +47,7 @@ absl::Status CheckRequest(const ::v1beta1::RegisterRequest& request) {
   return absl::OkStatus();
 }
 
-// Plugins of before; one that still runs makes its socket anew, and registers.
+// Sockets of earlier plugins; one that still runs makes its socket again, and registers.
 absl::Status RemoveSockets(const FsRoot& directory) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto names, directory.List("."));
   absl::Status status;

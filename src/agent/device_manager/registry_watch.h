@@ -27,9 +27,9 @@
 namespace plimsoll::agent {
 
 // Looks at the directory's sockets, hidden ones excepted. A new one is asked for its plugin. One of
-// another type than DevicePlugin, or that can't be taken, is told so and left alone until it is
-// made anew; one that doesn't answer is asked again, more and more rarely. When a socket goes, so
-// does its plugin.
+// another type than DevicePlugin, or that can't be taken, gets a refusal and is left alone until it
+// is made again; one that doesn't answer is asked again, more and more rarely. When a socket goes,
+// so does its plugin.
 class RegistryWatch {
  public:
   static constexpr size_t kMaxSockets = 256;

@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Of a plugin in the registry's directory.
+// A plugin in the registry's directory.
 class RegistryTest : public DeviceManagerTest {
  protected:
   std::string RegistryPath(const std::string& name) const {
@@ -26,7 +26,7 @@ class RegistryTest : public DeviceManagerTest {
   }
   std::unique_ptr<FakePlugin> Registrant(const std::string& name,
                                          const std::function<void(FakePlugin&)>& set) {
-    // Its members are set before the socket is seen under a name that counts.
+    // The socket's members are set before it is seen under a name that counts.
     const std::string hidden = RegistryPath("." + name);
     auto plugin = std::make_unique<FakePlugin>(hidden);
     plugin->info.set_type("DevicePlugin");

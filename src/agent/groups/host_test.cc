@@ -163,7 +163,7 @@ TEST_F(PodGroupsHostTest, TheKernelHoldsAPodsLimits) {
   EXPECT_FALSE(*cgroups_->Exists(Kubepods()));
 }
 
-// As a runtime does with cgroup_parent: v1 refuses a container's quota above its pod's.
+// The steps of a runtime with cgroup_parent: v1 refuses a container's quota above its pod's.
 TEST_F(PodGroupsHostTest, ContainersAreResizedBetweenTheSteps) {
   ASSERT_TRUE(groups_->Ensure("1", Amounts(QosClass::kBurstable, 500, 64 * kMi)).ok());
   const std::string container = absl::StrCat(Pod("1"), "/container");

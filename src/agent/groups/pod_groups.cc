@@ -110,7 +110,7 @@ absl::Status PodGroups::Keep(const std::string& uid, const std::optional<GroupRe
   }
   if (next == records_) return parents_.SetBurstable(BurstableRequests(next));
   absl::Status saved = SaveGroupRecords(state_, boot_id_, next);
-  // A pod's end must not wait for space. Its row in the file names a group that has gone, which the
+  // A pod's end must not wait for space. Its row in the file names a removed group, which the
   // next Sweep passes over.
   if (absl::IsResourceExhausted(saved) && !record.has_value()) saved = absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(saved);

@@ -31,7 +31,7 @@ class PodGroupsTest : public ::testing::TestWithParam<bool> {
   PodGroupsTest() : machine_(GetParam()) {}
   void SetUp() override { ASSERT_NO_FATAL_FAILURE(Start()); }
 
-  // As a new process of the agent does.
+  // Starts like a new process of the agent.
   void Start(GroupOptions options = {}) {
     options.allocatable = Node();
     options.note = [this](const std::string& note) { notes_.push_back(note); };
@@ -292,7 +292,7 @@ TEST_P(PodGroupsTest, AllocatableFollowsTheNode) {
   EXPECT_EQ(machine_.Read("/kubepods").memory_limit_bytes, -1);
 }
 
-// As when kubelet's limit shrinks at a restart: pods go on, and the agent tries again.
+// Kubelet's limit may shrink at a restart: pods go on, and the agent tries again.
 TEST_P(PodGroupsTest, PodsThatUseMoreThanAllocatableRunOn) {
   Ensure("1", Amounts(QosClass::kBurstable, 1000, 64 * kMi));
   Allocatable less = Node();

@@ -147,7 +147,7 @@ TEST(HttpResponseTest, FurtherFieldsAreWritten) {
             "Content-Length: 0\r\nConnection: close\r\n\r\n");
 }
 
-// As of an agent that was killed while it was asked.
+// Stands for an agent that was killed while it was asked.
 TEST(HttpResponseTest, AnEndBeforeTheFirstByteIsAnError) {
   ResponseReader reader;
   EXPECT_EQ(reader.End().code(), absl::StatusCode::kUnavailable);

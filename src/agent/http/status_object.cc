@@ -14,7 +14,7 @@ struct Meaning {
   const char* reason;
 };
 
-// Of several lines with one HTTP code the first is for a reason that is not listed.
+// The first of several lines with one HTTP code is for a reason that is not listed.
 constexpr Meaning kMeanings[] = {
     {absl::StatusCode::kInvalidArgument, 400, "BadRequest"},
     {absl::StatusCode::kOutOfRange, 400, "OutOfRange"},

@@ -12,12 +12,12 @@ namespace plimsoll::agent {
 
 struct ApiError {
   int code = 500;      // of HTTP
-  std::string reason;  // Kubernetes' StatusReason, or a word of ours where it has none
+  std::string reason;  // Kubernetes' StatusReason, or our own where it has none
   std::string message;
 };
 
 // `status` is an error. FAILED_PRECONDITION, ALREADY_EXISTS and ABORTED share HTTP's code 409; the
-// reason tells them apart.
+// reason distinguishes them.
 ApiError ApiErrorOf(const absl::Status& status);
 // {"kind": "Status", "status": "Failure", ...}
 nlohmann::json StatusObject(const ApiError& error);

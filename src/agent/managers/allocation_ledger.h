@@ -30,7 +30,7 @@ class AllocationLedger {
   AllocationLedger(std::shared_ptr<const NodeManagers> managers, DeviceStock devices,
                    PreferDevices prefer);
 
-  // What a pod has, nobody else gets.
+  // Reserves the pod's grant: nobody else gets any of it.
   void Hold(const PodGrant& grant);
 
   using Rejection = AllocationRejection;

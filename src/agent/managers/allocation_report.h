@@ -37,14 +37,14 @@
 
 namespace plimsoll::agent {
 
-// What the report says of the machine.
+// The report's sources about the machine.
 struct AllocationSources {
   ManagerOptions options;                       // their policies
   const topology::MachineMaps* maps = nullptr;  // null: no topology yet
   resources::CpuSet reserved;                   // with static CPUs
   MemoryByNode allocatable;                     // with static memory
 };
-// Those of managers that are there. `managers` must outlive the result.
+// The sources of the managers that exist. `managers` must outlive the result.
 AllocationSources SourcesOf(const NodeManagers& managers);
 
 struct ReportedPod {

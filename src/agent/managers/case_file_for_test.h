@@ -36,7 +36,7 @@ struct CaseAgent {
   bool pod_level = true;
 };
 
-// What a container has for itself.
+// The resources that a container has for itself.
 struct Expected {
   std::string cpus;
   std::string mems;
@@ -264,7 +264,7 @@ inline absl::StatusOr<AllocationCase> ReadCase(const YAML::Node& yaml, const std
   return found;
 }
 
-// As the agent makes them of its configuration.
+// The agent's options, made of its configuration.
 inline absl::StatusOr<ManagerOptions> OptionsOf(const CaseAgent& agent) {
   ManagerOptions options;
   options.static_cpus = agent.cpu_policy == "static";

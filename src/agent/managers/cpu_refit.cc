@@ -183,7 +183,7 @@ void CpuRefit::Divide(RefitPod& pod) {
       [&](const ContainerDemand& container, const CpuSet& pool) -> absl::StatusOr<CpuSet> {
         const size_t count = static_cast<size_t>(container.cpus);
         CpuSet cpus = LowestOf(RefitPod::In(before, container.name).cpus.Intersection(pool), count);
-        // What a container that stays has kept, no other one beside it takes.
+        // CPUs that a remaining container has kept go to no other one beside it.
         const CpuSet from = container.IsOrdinaryInit() ? pool : pool.Difference(kept_by_all);
         cpus = cpus.Union(NearestCpus(managers_.maps(), cpus, from.Difference(cpus),
                                       static_cast<int64_t>(count - cpus.Size())));

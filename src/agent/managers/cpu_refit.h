@@ -50,7 +50,7 @@ class CpuRefit {
   void Note(RefitPod& pod, const std::string& container);
 
   resources::CpuSet Free() const;
-  // Of the slot's own pod: what containers have that don't run at the same time; and what ones
+  // CPUs of the slot's own pod: those of containers that don't run at the same time; and what ones
   // have that do.
   resources::CpuSet Reusable(const Slot& slot) const;
   resources::CpuSet OfCompanions(const Slot& slot) const;

@@ -1,4 +1,4 @@
-// What of a node is given away: the sum of some pods' grants.
+// The part of a node that is given away: the sum of some pods' grants.
 #ifndef PLIMSOLL_AGENT_MANAGERS_HOLDINGS_H_
 #define PLIMSOLL_AGENT_MANAGERS_HOLDINGS_H_
 

@@ -25,7 +25,7 @@ absl::Status Fault(absl::string_view place, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(place, ": ", why));
 }
 
-// Of pods, containers and resources.
+// Checks names of pods, containers and resources.
 absl::Status CheckName(absl::string_view name, absl::string_view place) {
   const bool is_plain = std::all_of(name.begin(), name.end(), [](char c) {
     return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.' ||

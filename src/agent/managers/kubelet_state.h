@@ -14,7 +14,7 @@
 
 namespace plimsoll::agent {
 
-// What policies "static" and "Static" gave; of others nothing. Grants are for AllocationLedger's
+// Grants of policies "static" and "Static"; nothing of others. Grants are for AllocationLedger's
 // wishes: their memory has nodes and sizes, and its shares are not known (all are at the lowest
 // node).
 struct KubeletState {

@@ -1,4 +1,4 @@
-// What holds after any order of events, on every machine of tests/allocation: pods come and go, the
+// Properties after any order of events, on every machine of tests/allocation: pods come and go, the
 // agent restarts, CPUs go offline and come back. A failure names the machine and the seed.
 #include <algorithm>
 #include <filesystem>

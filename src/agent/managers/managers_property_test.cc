@@ -111,7 +111,7 @@ class RandomNode {
     PodGrant grant;
     AllocationLedger ledger = Ledger();
     if (ledger.Allocate(manifests_.back(), grant)) return;
-    // Released and allocated anew it has the same, with a wish too.
+    // Released and allocated again it has the same, with a wish too.
     for (const PodGrant* wish :
          {static_cast<const PodGrant*>(nullptr), static_cast<const PodGrant*>(&grant)}) {
       PodGrant again;
@@ -148,7 +148,7 @@ class RandomNode {
       }
     }
     EXPECT_THAT(Refit(managers_, pods_), IsEmpty());
-    // What containers had and could keep, they kept; ordinary init containers have ended.
+    // Containers kept whatever they had and could keep; ordinary init containers have ended.
     for (size_t i = 0; i < pods_.size(); ++i) {
       for (const pod::ContainerManifest& container : pods_[i].manifest->containers) {
         const auto had = before[i].grant.containers.find(container.name);

@@ -91,7 +91,7 @@ std::string MemoryRefit::Mismatch(const Demand& demand, const std::vector<Memory
   for (const MemoryBlock& block : blocks) {
     const auto bytes = demand.memory->find(block.resource);
     if (bytes == demand.memory->end()) return "has memory of other kinds than it is to have";
-    // What an init container had is on the records of those after it.
+    // An init container's memory is on the records of those after it.
     if (is_ordinary_init ? block.bytes <= bytes->second : block.bytes == bytes->second) continue;
     return absl::StrCat("has ", block.bytes, " bytes of ", block.resource, ", and is to have ",
                         bytes->second);

@@ -79,7 +79,7 @@ class PodAllocation {
   const PodDemand& demand_;
   const PodGrant* const wish_;
   PodGrant grant_;
-  // Of ordinary init containers that have ended by then, as long as no other container has them.
+  // CPUs of ordinary init containers that have ended by then, if no other container has them.
   resources::CpuSet reusable_cpus_;
   std::map<std::string, DeviceIds> reusable_devices_;
 };

@@ -171,7 +171,7 @@ PodDemand DemandOf(const pod::Manifest& pod, bool pod_level) {
     SumUp(demand);
     return demand;
   }
-  // Of a Guaranteed pod these are its own, or the limits that stand for them.
+  // A Guaranteed pod's requests are its own, or the limits that stand for them.
   resources::ResourceList requests = resources::WithDefaults(own).requests;
   demand.pod.cpus = WholeCpus(AmountOf(requests, "cpu"));
   SetMemory(requests, /*without_zeros=*/true, demand.pod);

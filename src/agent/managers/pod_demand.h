@@ -1,4 +1,4 @@
-// What a pod's containers are to have for themselves: the reading of kubelet's static policies of
+// Demands of a pod's containers for themselves: the reading of kubelet's static policies of
 // a pod's requests (guaranteedCPUs, podGuaranteedCPUs, getContainerRequestedResources, … of
 // pkg/kubelet/cm).
 #ifndef PLIMSOLL_AGENT_MANAGERS_POD_DEMAND_H_
@@ -16,7 +16,7 @@
 
 namespace plimsoll::agent {
 
-// Of one container, or of a pod as a whole.
+// The demand of one container, or of a pod as a whole.
 struct Demand {
   int64_t cpus = 0;                     // exclusive ones; 0: it shares
   std::optional<MemoryAmounts> memory;  // nullopt: static memory doesn't concern it
@@ -34,7 +34,7 @@ struct ContainerDemand : Demand {
 
 struct PodDemand {
   bool has_own_resources = false;  // KEP-2837
-  // Of the pod at the moment when it needs most.
+  // The pod's demand at the moment when it needs most.
   Demand pod;
   std::vector<ContainerDemand> containers;  // in the pod's order
 };

@@ -1,4 +1,4 @@
-// What a pod's containers have been given for themselves: it is on the pod's record, and survives
+// The resources given to a pod's containers for themselves: on the pod's record, where they survive
 // the agent.
 #ifndef PLIMSOLL_AGENT_MANAGERS_POD_GRANT_H_
 #define PLIMSOLL_AGENT_MANAGERS_POD_GRANT_H_
@@ -29,8 +29,8 @@ struct ContainerGrant {
 
 struct PodGrant {
   std::map<std::string, ContainerGrant> containers;  // those that have something
-  // Of the pod as a whole (KEP-2837); containers without CPUs of their own run on what their
-  // siblings leave of these. Containers' own are part of them.
+  // The grant of the pod as a whole (KEP-2837); containers without CPUs of their own run on what
+  // their siblings leave of these. Containers' own are part of them.
   ContainerGrant pod;
   DeviceClaims devices;
   // Plugins' answers to Allocate, by container; absent: not asked yet.
@@ -42,7 +42,7 @@ struct PodGrant {
   bool operator==(const PodGrant&) const = default;
 };
 
-// As JSON, for the record. INVALID_ARGUMENT: text of another shape.
+// JSON for the record. INVALID_ARGUMENT from PodGrantOf: text of another shape.
 nlohmann::json ToJson(const PodGrant& grant);
 absl::StatusOr<PodGrant> PodGrantOf(const nlohmann::json& json);
 

@@ -124,7 +124,7 @@ TEST_F(PodLevelTest, ContainerScopeServesContainersThatAreGuaranteedThemselves) 
   EXPECT_TRUE(grant.pod.Empty());
   EXPECT_EQ(CpusIn(grant, "own"), "1,9");
   EXPECT_FALSE(grant.containers.contains("shares"));
-  // Of the pod's own 8 only node 1 has as many, but the container's 8 don't fit beside "own".
+  // Only node 1 has as many of the pod's own 8, but the container's 8 don't fit beside "own".
   Admit(options, PodOf({{"cpu", "14"}, {"memory", "4Gi"}},
                        {ContainerOf("own", {{"cpu", "8"}, {"memory", "1Gi"}}),
                         ContainerOf("late", {{"cpu", "8"}, {"memory", "1Gi"}})}));

@@ -20,7 +20,7 @@ struct RefitPod {
   PodGrant grant;
   // Why the grant doesn't fit, a sentence without its end for each thing.
   std::vector<std::string> faults;
-  // What became of it, likewise.
+  // The outcome, likewise.
   std::vector<std::string> notes;
 
   const Demand& DemandOf(const std::string& container) const;  // "": the pod's

@@ -1,5 +1,5 @@
-// What NUMA nodes have of some resources while blocks are in use: kubelet's NUMANodeMap, as far as
-// one request needs it.
+// The state of NUMA nodes for some resources while blocks are in use: kubelet's NUMANodeMap, as far
+// as one request needs it.
 #ifndef PLIMSOLL_AGENT_MEMORY_MANAGER_MEMORY_STATE_H_
 #define PLIMSOLL_AGENT_MEMORY_MANAGER_MEMORY_STATE_H_
 

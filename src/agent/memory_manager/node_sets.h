@@ -10,7 +10,7 @@
 
 namespace plimsoll::agent {
 
-// Of a machine with up to kExactNodes nodes: all of them, as kubelet walks them, the smallest first
+// A machine with up to kExactNodes nodes has all sets, as kubelet walks them, the smallest first
 // and of a size those of the lowest nodes first.
 //
 // A larger machine has too many. Of all sizes that fit into kMostSets sets there are all; of larger

@@ -1,4 +1,4 @@
-// What each NUMA node has for pods.
+// The memory of each NUMA node for pods.
 #ifndef PLIMSOLL_AGENT_MEMORY_MANAGER_RESERVED_MEMORY_H_
 #define PLIMSOLL_AGENT_MEMORY_MANAGER_RESERVED_MEMORY_H_
 
@@ -8,7 +8,7 @@
 
 namespace plimsoll::agent {
 
-// As StaticMemoryPolicy::Make.
+// Arguments and errors are those of StaticMemoryPolicy::Make.
 absl::StatusOr<MemoryByNode> AllocatableMemory(const topology::MachineMaps& maps,
                                                const MemoryByNode& reservations,
                                                const MemoryAmounts& reserved);

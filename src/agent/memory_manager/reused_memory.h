@@ -21,7 +21,7 @@ namespace plimsoll::agent {
 // gone.
 void TakeOver(const std::vector<MemoryBlock>& given, const std::vector<MemoryBlock*>& earlier);
 
-// What a block of the resource at these nodes can take over.
+// The bytes that a block of the resource at these nodes can take over.
 int64_t ReusableBytes(const std::vector<MemoryBlock>& reusable, const std::string& resource,
                       NodeMask nodes);
 

@@ -82,7 +82,7 @@ class Question {
     return ranges;
   }
 
-  // Of all places with the nodes `inside`: a preferred one, then of few nodes, then of low ones.
+  // The best set of the nodes `inside`: a preferred one, then one of few nodes, then of low ones.
   std::optional<Hint> BestPlace(NodeMask inside) const {
     std::optional<Hint> best;
     ForEachPlace(inside, [&](const Hint& place) {

@@ -18,10 +18,10 @@ inline constexpr char kPods[] = "pods";
 // Amounts that are no whole number of CPUs are rounded down (MachineMaps).
 ResourceList CapacityOf(const topology::MachineMaps& maps, int64_t storage_bytes, int64_t max_pods);
 
-// What pods may use: the capacity without what is reserved. Memory also loses all huge pages, which
-// its capacity includes, but never falls below zero (kubelet's pkg/kubelet/nodestatus). A reserved
-// resource that the node does not have counts for nothing if its amount is zero, and so does pid.
-// FAILED_PRECONDITION names the reserved value that is too large, and the capacity.
+// The resources for pods: the capacity less what is reserved. Memory also loses all huge pages,
+// which its capacity includes, but never falls below zero (kubelet's pkg/kubelet/nodestatus). A
+// reserved resource that the node does not have counts for nothing if its amount is zero, and so
+// does pid. FAILED_PRECONDITION names the reserved value that is too large, and the capacity.
 absl::StatusOr<ResourceList> AllocatableOf(const ResourceList& capacity,
                                            const NodeOptions& options);
 

@@ -27,7 +27,7 @@ class Conditions {
            absl::Time now);
   // Null: no such condition.
   const Condition* Find(const std::string& type) const;
-  // As in a v1 Node, sorted by type; lastHeartbeatTime is `now`.
+  // The conditions of a v1 Node, sorted by type; lastHeartbeatTime is `now`.
   nlohmann::json ToJson(absl::Time now) const;
 
  private:

@@ -1,4 +1,4 @@
-// Facts about the machine that no topology tells: status.nodeInfo and status.addresses.
+// Facts about the machine that no topology has: status.nodeInfo and status.addresses.
 #ifndef PLIMSOLL_AGENT_NODE_MACHINE_FACTS_H_
 #define PLIMSOLL_AGENT_NODE_MACHINE_FACTS_H_
 

@@ -16,7 +16,7 @@
 
 namespace plimsoll::agent {
 
-// All that a Node tells of the machine.
+// The facts about the machine that a Node shows.
 struct NodePicture {
   ResourceList capacity;     // empty: unknown yet
   ResourceList allocatable;  // as capacity

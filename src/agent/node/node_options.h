@@ -37,7 +37,7 @@ struct NodeOptions {
   // reservedSystemCPUs: the number of those in the topology replaces the cpu of system_reserved.
   std::optional<resources::CpuSet> reserved_cpus;
   int64_t max_pods = 110;
-  // Its filesystem is the node's ephemeral storage.
+  // The directory whose filesystem is the node's ephemeral storage.
   std::string state_directory;
   std::string agent_version;  // status.nodeInfo.kubeletVersion
 

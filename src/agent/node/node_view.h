@@ -59,7 +59,7 @@ struct NodeNumbers {
 struct NodeHooks {
   std::function<void()> on_change;  // State or Object differ from before
   // The first usable topology, and with gate NodeResourceHotPlug each other one, before the node
-  // shows it: the managers are made anew. An error makes it unusable (TopologyUnusable), and
+  // shows it: the managers are made again. An error makes it unusable (TopologyUnusable), and
   // everything stays as it was. After another error than FAILED_PRECONDITION the same topology is
   // soon tried again. Called from the node's own thread alone.
   std::function<absl::Status(const NodeNumbers& now, bool is_first)> adopt;
@@ -71,7 +71,7 @@ struct NodeState {
   bool ready = false;
   std::string reason;
   std::string message;
-  // Of the last topology that could be used; with gate NodeResourceHotPlug off, of the first one.
+  // The capacity by the last usable topology; with gate NodeResourceHotPlug off, by the first one.
   // Empty before it.
   ResourceList capacity;
   ResourceList allocatable;
@@ -117,11 +117,11 @@ class NodeView : private DiscoveryResults {
   void SetRuntimeTrouble(const std::string& why);
 
   // The extended resources, which come and go with their devices. One that goes stays with the
-  // amount 0, as in kubelet: it tells that this node has had it.
+  // amount 0, as in kubelet: it shows that this node has had it.
   void SetExtended(const ResourceList& capacity, const ResourceList& allocatable);
 
   const std::string& name() const { return name_; }
-  // Its InternalIP; empty: it has none.
+  // The node's InternalIP; empty: it has none.
   std::string address() const { return NodeAddress(options_, facts_); }
   NodeState State() const;
   // A v1 Node.

@@ -122,7 +122,7 @@ TEST_F(NodeViewTest, AnUnusableOneAfterAGoodOneKeepsTheNumbers) {
             "2001-09-09T01:47:40Z");
   EXPECT_TRUE(HasEvents(3));
   EXPECT_THAT(Events(), Contains("Normal NodeNotReady Node edge status is now: NodeNotReady"));
-  // What a stream's end changes nothing about.
+  // The end of a stream changes nothing about this.
   streams_->End(absl::UnavailableError("gone"));
   EXPECT_TRUE(HasLogged("no topology from the runtime: gone; the node keeps its numbers"));
   EXPECT_EQ(view_->State().reason, kTopologyUnusable);

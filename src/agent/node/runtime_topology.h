@@ -1,4 +1,4 @@
-// The topology that a runtime tells (GetDynamicRuntimeConfig, KEP-5224).
+// The topology that a runtime reports (GetDynamicRuntimeConfig, KEP-5224).
 #ifndef PLIMSOLL_AGENT_NODE_RUNTIME_TOPOLOGY_H_
 #define PLIMSOLL_AGENT_NODE_RUNTIME_TOPOLOGY_H_
 

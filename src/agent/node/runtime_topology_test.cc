@@ -27,7 +27,7 @@ namespace {
 namespace cri = ::runtime::v1;
 using ::testing::HasSubstr;
 
-// As containerd 1.6: every call but Version is UNIMPLEMENTED.
+// A containerd 1.6: every call but Version is UNIMPLEMENTED.
 class OtherRuntime : public cri::RuntimeService::Service {
  public:
   grpc::Status Version(grpc::ServerContext*, const cri::VersionRequest*,
@@ -38,7 +38,7 @@ class OtherRuntime : public cri::RuntimeService::Service {
   }
 };
 
-// Tells one topology on each stream and then nothing more.
+// Sends one topology on each stream and then nothing more.
 class TellingRuntime : public OtherRuntime {
  public:
   grpc::Status GetDynamicRuntimeConfig(
@@ -57,7 +57,7 @@ class TellingRuntime : public OtherRuntime {
   std::string capacity = "3Gi";
 };
 
-// Its first stream tells a topology and then bytes that are no message. Each later one tells the
+// The first stream sends a topology and then bytes that are no message. Each later one sends the
 // topology once `goes_on`.
 class BrokenRuntime
     : public cri::RuntimeService::WithRawCallbackMethod_GetDynamicRuntimeConfig<OtherRuntime> {
@@ -72,7 +72,7 @@ class BrokenRuntime
   std::atomic<bool> goes_on = false;
 
  private:
-  // Of a node of one zone.
+  // The topology of a node of one zone.
   static std::string TopologyBytes() {
     cri::DynamicRuntimeConfigResponse response;
     auto* zone = response.mutable_resource_topology()->add_zones();
@@ -189,7 +189,7 @@ TEST_F(RuntimeTopologyTest, NobodyListens) {
   EXPECT_TRUE(absl::IsInvalidArgument(OpenRuntimeTopology("tcp://127.0.0.1:1").status()));
 }
 
-// This machine's own topology, since the runtime tells none.
+// This machine's own topology, since the runtime reports none.
 TEST_F(RuntimeTopologyTest, ANodeOfARuntimeWithoutTheCallIsTheMachine) {
   Serve(&other_);
   auto view = NodeView::Start({.name = "edge", .state_directory = dir_.path()},

@@ -51,7 +51,7 @@ class AnswerWriter {
   absl::Status AddContainer(const ReportedPod& pod, size_t index, ::v1::ContainerResources* out);
   absl::Status AddMemoryOf(const ReportedPod& pod, const ContainerGrant& own,
                            ::v1::ContainerResources* out);
-  // Empty: it has none, or has gone.
+  // Empty: it has none, or was removed.
   NodeMask NodesOf(const std::string& resource, const std::string& id) const;
   absl::Status Take(size_t bytes);
 

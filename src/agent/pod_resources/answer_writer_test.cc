@@ -136,7 +136,7 @@ TEST_F(AnswerWriterTest, OrdinaryInitContainersAreLeftOutAndSidecarsAreNot) {
   EXPECT_EQ(Written(), "sidecar: cpus 5\nmain:");
 }
 
-// As kubelet's managers keep it (cm/cpumanager, cm/memorymanager: the pod's shared pool).
+// Kubelet's managers do the same (cm/cpumanager, cm/memorymanager: the pod's shared pool).
 TEST_F(AnswerWriterTest, ContainersOfAPodWithItsOwnShareWhatSiblingsLeave) {
   pod_.containers = {{"prepare", Role::kInit},
                      {.container = "own"},

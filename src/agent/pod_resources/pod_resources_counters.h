@@ -1,4 +1,4 @@
-// What the PodResources service counts, by kubelet's names.
+// Counters of the PodResources service, by kubelet's names.
 #ifndef PLIMSOLL_AGENT_POD_RESOURCES_POD_RESOURCES_COUNTERS_H_
 #define PLIMSOLL_AGENT_POD_RESOURCES_POD_RESOURCES_COUNTERS_H_
 

@@ -25,7 +25,7 @@ constexpr char kSocket[] = "kubelet.sock";
 constexpr char kV1[] = "v1";
 constexpr char kAlpha[] = "v1alpha1";
 constexpr size_t kMaxBufferBytes = 64 * 1024 * 1024;
-// Of a process that leaks them.
+// Bounds a process that leaks connections.
 constexpr GateOptions kConnections{.most = 64, .most_of_user = 64};
 constexpr int kIdleMs = 300'000;
 // A call is under way for a copy of the pods.
@@ -36,7 +36,7 @@ grpc::Status ToGrpc(const absl::Status& status) {
   return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
 }
 
-// As kubelet makes it: v1's devices, an entry for each NUMA node near one, without the nodes.
+// Kubelet's form: v1's devices, an entry for each NUMA node near one, without the nodes.
 void ToAlpha(const ::v1::ListPodResourcesResponse& all, ::v1alpha1::ListPodResourcesResponse* out) {
   for (const ::v1::PodResources& pod : all.pod_resources()) {
     ::v1alpha1::PodResources* const to_pod = out->add_pod_resources();

@@ -1,6 +1,6 @@
 // kubelet's PodResources API on a unix socket, by which monitoring agents, topology exporters and
 // network plugins see which pod has which devices, CPUs and memory: v1, and for old tools v1alpha1,
-// which tells of devices alone.
+// which shows devices alone.
 #ifndef PLIMSOLL_AGENT_POD_RESOURCES_POD_RESOURCES_SERVER_H_
 #define PLIMSOLL_AGENT_POD_RESOURCES_POD_RESOURCES_SERVER_H_
 

@@ -1,4 +1,4 @@
-// What the PodResources service tells of: the agent's pods and their node.
+// The source of the PodResources service: the agent's pods and their node.
 #ifndef PLIMSOLL_AGENT_POD_RESOURCES_POD_RESOURCES_SOURCE_H_
 #define PLIMSOLL_AGENT_POD_RESOURCES_POD_RESOURCES_SOURCE_H_
 

@@ -73,7 +73,7 @@ class AgentPods : public PodService {
 
   // The pods that the manifest files ask for, all of them, by absolute path. A pod of a file that
   // asks for it no more ends. One that is asked for differently changes in place if it can, else it
-  // ends and begins anew. It runs on as it is, with an event, while that can't be judged or put on
+  // ends and begins again. It runs on as it is, with an event, while that can't be judged or put on
   // record, or a quota is in the way. A key that two ask for, or that a pod of the API has, is an
   // event; the pod that is there stays, and else the first file has it.
   // `unread`: files that are there and can't be read; their pods on record stay as they are. A pod
@@ -150,7 +150,7 @@ class AgentPods : public PodService {
   // are without.
   std::vector<GrantedPod> Granted(std::vector<std::shared_ptr<const pod::Manifest>>& kept) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Puts new grants on record, all or none, tells of each and wakes these pods. Pods that have
+  // Puts new grants on record, all or none, reports each and wakes these pods. Pods that have
   // ended lose theirs where a new one needs it.
   absl::Status PutRefitted(const std::vector<Refitted>& pods) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A pod has given back what it had: first those that are short of CPUs or memory since hot-plug

@@ -43,7 +43,7 @@ class AgentPodsTest : public PodsTest {
     const absl::Status managed = pods_->SetManagers(managers_, /*refit=*/false);
     ASSERT_TRUE(managed.ok()) << managed;
   }
-  // As a killed agent: what is on record stays, and the client is new.
+  // Acts like a killed agent: what is on record stays, and the client is new.
   void Restart() {
     pods_.reset();
     client_ = OpenClient();
@@ -62,7 +62,7 @@ class AgentPodsTest : public PodsTest {
   bool AwaitEvent(const std::string& name, const std::string& reason) {
     return WaitUntil([&] { return !EventOf(name, reason).empty(); });
   }
-  // Of the pod's first container; empty: it doesn't wait.
+  // The reason of the pod's first container; empty: it doesn't wait.
   std::string WaitingReason(const std::string& name) const {
     return (*pods_->Get({"default", name}))
         .value("/status/containerStatuses/0/state/waiting/reason"_json_pointer, "");

@@ -67,7 +67,7 @@ absl::Status AgentPods::PutRefitted(const std::vector<Refitted>& pods) {
       regrants.push_back({each.get(), it->second->grant});
       continue;
     }
-    // What a pod had that has ended may be another's now: nothing is on two records.
+    // An ended pod's grant may be another's now: nothing is on two records.
     const PodGrant left = each->grant();
     if (left.Empty() || each->holds_grant()) continue;
     const bool is_taken = std::any_of(pods.begin(), pods.end(), [&](const Refitted& other) {

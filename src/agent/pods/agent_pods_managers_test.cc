@@ -31,7 +31,7 @@ class AgentPodsManagersTest : public AgentPodsTest {
     managers_ = StaticCpus("0-3");
     cri_.TellResources();
   }
-  // Its container has the pod's name.
+  // A pod whose container has the pod's name.
   static std::string Named(const std::string& name, const std::string& resources,
                            const std::string& spec = "") {
     return absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: ", name, "}, spec: {", spec,
@@ -61,7 +61,7 @@ class AgentPodsManagersTest : public AgentPodsTest {
   std::atomic<int64_t> memory_ = kTestNodeBytes;
 };
 
-// Its plugins prefer nothing before the agent's end.
+// Plugins that prefer nothing before the agent's end.
 class SlowDevices : public FakeDevices {
  public:
   absl::StatusOr<std::vector<std::string>> Prefer(const std::string&,
@@ -112,7 +112,7 @@ TEST_F(AgentPodsManagersTest, CpusOfAnEndedPodAreAnothers) {
   EXPECT_TRUE(OnRecord("early")->grant.Empty());
   cri_.EndContainer("done", 0);
   pods_->WakeAll();
-  // What is shown as ended holds nothing any more.
+  // A pod that is shown as ended holds nothing any more.
   ASSERT_TRUE(AwaitPhase("done", "Succeeded"));
   EXPECT_THAT(pods_->Allocations()["pods"], IsEmpty());
   Take(Guaranteed("next", 3));

@@ -17,7 +17,7 @@ constexpr char kFile[] = "/m/web.yaml";
 
 class AgentPodsOnRecordTest : public AgentPodsTest {
  protected:
-  // As an older version left it; `patch` is a JSON merge patch of a pod that asks for a CPU.
+  // The record of an older version; `patch` is a JSON merge patch of a pod that asks for a CPU.
   nlohmann::json PutOld(const std::string& patch, const std::string& file = "") {
     nlohmann::json object = ObjectOf(WithCpu("web", "1"));
     object.merge_patch(nlohmann::json::parse(patch));

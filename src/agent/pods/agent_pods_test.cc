@@ -262,7 +262,7 @@ TEST_F(AgentPodsTest, OfTwoFilesThatAskForAPodTheOneThatHasItIsNamed) {
   pods_->SetFiles({{"/m/a.yaml", web}, {"/m/z.yaml", web}});
   EXPECT_THAT(EventOf("web", "NameTaken"), HasSubstr("; the pod is of /m/z.yaml"));
   EXPECT_EQ(UidOf("web"), uid);
-  // Its file goes: the other's turn comes.
+  // The pod's file goes: the other's turn comes.
   pods_->SetFiles({{"/m/a.yaml", web}});
   ASSERT_TRUE(WaitUntil([&] {
     const auto pod = pods_->Get({"default", "web"});
@@ -359,7 +359,7 @@ TEST_F(AgentPodsTest, PodsOfOneApplyAreJudgedTogether) {
   EXPECT_EQ(ClassOf("a"), "silver");
   EXPECT_TRUE(absl::IsNotFound(pods_->Get({"default", "c"}).status()));
   EXPECT_TRUE(apply(WithClass("a", "gold"), WithClass("b", "silver")).ok());
-  // What one gives back, the next may have.
+  // A class that one gives back, the next may have.
   EXPECT_TRUE(apply(WithClass("a", "silver"), WithClass("b", "gold")).ok());
   EXPECT_EQ(ClassOf("b"), "gold");
 }

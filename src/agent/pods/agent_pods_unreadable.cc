@@ -19,7 +19,7 @@ void AgentPods::SetAside(PodRecord record, const std::string& why) {
     table_.Add(std::make_shared<PodWorker>(host_, record, BareManifest(record)));
     return;
   }
-  // Its devices are on record, its requests are not known.
+  // The pod's devices are on record, its requests are not known.
   const std::string fault = absl::StrCat(UnreadableError(record.key, why).message(),
                                          "; until then the node's room doesn't count its requests");
   host_.events.Add(SubjectOfKey(record.key), "Warning", "UnreadablePod", fault);

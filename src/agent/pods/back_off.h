@@ -22,7 +22,7 @@ class BackOff {
   // The present pause of the thing; zero before its first attempt.
   absl::Duration Pause(const std::string& name) const;
   // An attempt begins: the next pause is twice as long. It starts over after a success of twice the
-  // longest pause, which `ended`, the end of the attempt before, tells.
+  // longest pause, which `ended`, the end of the attempt before, shows.
   void OnAttempt(const std::string& name, absl::Time ended);
   // Goes on where another BackOff was: after so many attempts (at least one), of which the one
   // before the last ended at `since`.

@@ -111,7 +111,7 @@ CapacityCheck::Outcome CapacityCheck::Look(const std::vector<PodTable::Worker>& 
       continue;
     }
     const absl::Status ended = worker.Evict(each.verdict);
-    if (absl::IsNotFound(ended)) continue;  // it has gone by itself
+    if (absl::IsNotFound(ended)) continue;  // it has ended by itself
     if (!ended.ok()) {
       const PodKey& key = worker.key();
       outcome.status = FirstError(outcome.status, Annotate(ended, PodName(key)));

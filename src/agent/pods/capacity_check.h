@@ -31,7 +31,7 @@ struct SurplusPod {
 };
 
 // The pods without which the others fit: the lowest QoS class first, of one class the newest first.
-// A pod that requests nothing of what is short stays. Only resources that a topology tells of count
+// A pod that requests nothing of what is short stays. Only resources that a topology has count
 // (cpu, memory, ephemeral-storage, huge pages, pods): devices come and go with their plugins.
 std::vector<SurplusPod> SurplusOf(const std::vector<ActivePod>& pods,
                                   const resources::ResourceList& allocatable);

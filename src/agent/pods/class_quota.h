@@ -40,8 +40,8 @@ struct ClassQuota {
 // every problem, a line each. A quota by amounts (`hard`) is refused: nothing here would hold it.
 absl::StatusOr<std::vector<ClassQuota>> ParseClassQuotas(absl::string_view text,
                                                          const std::string& file);
-// Those of all files of a directory of objects, in the order of files. Errors of the file system,
-// and of ParseClassQuotas; ALREADY_EXISTS: two have one name.
+// The quotas of all files of a directory of objects, in the order of files. Errors of the file
+// system, and of ParseClassQuotas; ALREADY_EXISTS: two have one name.
 absl::StatusOr<std::vector<ClassQuota>> ReadClassQuotas(const FsRoot& root,
                                                         const std::string& directory);
 

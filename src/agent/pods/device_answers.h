@@ -1,4 +1,4 @@
-// What plugins give containers for their devices, and what they say of these.
+// Plugins' answers for containers' devices, and their notices of a start.
 #ifndef PLIMSOLL_AGENT_PODS_DEVICE_ANSWERS_H_
 #define PLIMSOLL_AGENT_PODS_DEVICE_ANSWERS_H_
 
@@ -28,7 +28,7 @@ absl::Status CheckPresence(const DeviceStock& stock, const PodGrant& grant);
 absl::StatusOr<std::map<std::string, pod::GivenDevices>> AskForDevices(const DeviceManager* devices,
                                                                        const PodGrant& grant);
 
-// Tells the plugins that the container starts, where they want to know. Errors of
+// Notifies the plugins of the container's start, where they want to know. Errors of
 // DeviceManager::PreStart.
 absl::Status TellDevicesOfStart(const DeviceManager* devices, const PodGrant& grant,
                                 const std::string& container);

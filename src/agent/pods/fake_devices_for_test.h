@@ -24,7 +24,7 @@ class FakeDevices : public DeviceManager {
     const absl::MutexLock lock(&mutex_);
     stock_ = std::move(stock);
   }
-  // Of "Prefer", "Allocate" or "PreStart", from now on.
+  // Sets the answer to "Prefer", "Allocate" or "PreStart", from now on.
   void Answer(const std::string& call, const absl::Status& status) {
     const absl::MutexLock lock(&mutex_);
     answers_[call] = status;

@@ -47,7 +47,7 @@ class FakeCri : public ::runtime::v1::RuntimeService::Service,
 
   CallScript& script() { return script_; }
 
-  // What a test sees.
+  // Observations of a test.
   std::vector<std::string> SandboxIds() {
     const absl::MutexLock lock(&mutex_);
     std::vector<std::string> ids;
@@ -72,7 +72,7 @@ class FakeCri : public ::runtime::v1::RuntimeService::Service,
     return names;
   }
 
-  // What a test does. The running container of the name ends.
+  // Actions of a test. The running container of the name ends.
   void EndContainer(const std::string& name, int exit_code) {
     const absl::MutexLock lock(&mutex_);
     for (auto& [id, each] : containers_) {
@@ -107,7 +107,7 @@ class FakeCri : public ::runtime::v1::RuntimeService::Service,
     const Container* container = NewestOf(name);
     return container == nullptr ? std::vector<std::string>() : container->written;
   }
-  // Of the container that was made last with the name; empty: there is none.
+  // The resources of the last container made with the name; empty: there is none.
   ::runtime::v1::LinuxContainerResources ResourcesOf(const std::string& name) {
     const absl::MutexLock lock(&mutex_);
     Container* const container = NewestOf(name);
@@ -130,7 +130,7 @@ class FakeCri : public ::runtime::v1::RuntimeService::Service,
     return container == nullptr ? ::runtime::v1::SecurityProfile()
                                 : container->config.linux().security_context().seccomp();
   }
-  // As somebody beside the client does.
+  // Acts like somebody beside the client.
   void ChangeCpus(const std::string& name, const std::string& cpus) {
     const absl::MutexLock lock(&mutex_);
     Container* const container = NewestOf(name);

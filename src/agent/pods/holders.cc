@@ -26,7 +26,7 @@ ReportedPod Reported(const PodWorker& worker) {
   return pod;
 }
 
-// Of a pod whose manifest can't be read.
+// The report on a pod whose manifest can't be read.
 ReportedPod Reported(const PodRecord& record) {
   std::set<std::string> containers;
   for (const auto& [name, grant] : record.grant.containers) containers.insert(name);

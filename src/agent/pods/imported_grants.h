@@ -1,4 +1,4 @@
-// What pods had under a kubelet (plimsoll-agent import-kubelet-state), until they come to the
+// Grants of pods under a kubelet (plimsoll-agent import-kubelet-state), until they come to the
 // agent.
 #ifndef PLIMSOLL_AGENT_PODS_IMPORTED_GRANTS_H_
 #define PLIMSOLL_AGENT_PODS_IMPORTED_GRANTS_H_

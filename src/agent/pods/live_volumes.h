@@ -11,13 +11,13 @@
 
 namespace plimsoll::agent {
 
-// Of one pod; used by its stepping thread. References outlive it.
+// The volumes of one pod; used by its stepping thread. References outlive it.
 class LiveVolumes {
  public:
   LiveVolumes(const PodHost& host, const pod::Manifest& pod) : host_(host), pod_(pod) {}
 
-  // Writes the volumes' files anew if the objects have changed since the last call, each volume at
-  // once for its readers; a file that is mounted by subPath stays. Tells `starter` of the objects.
+  // Writes the volumes' files again if the objects have changed since the last call, each volume at
+  // once for its readers; a file that is mounted by subPath stays. Gives `starter` the objects.
   // A volume whose object or key is missing keeps its files, and an event says so. Call it while
   // the pod has a sandbox: only then are its volumes in memory sure to be mounted.
   void Refresh(const PodRecord& record, PodStarter& starter);

@@ -14,7 +14,7 @@ namespace plimsoll::agent {
 // kubelet's critical pods: those of files, and those of a system priority.
 bool IsCritical(const PodRecord& record);
 
-// The node's amounts; the kernel's memory where the node tells none. Errors of /proc/meminfo.
+// The node's amounts; the kernel's memory where the node has none. Errors of /proc/meminfo.
 absl::StatusOr<NodeAmounts> AmountsOf(const PodHost& host);
 
 // The kind of limits in a sandbox's request. Without a group of the agent's plimsolld makes the

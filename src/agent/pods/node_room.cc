@@ -11,7 +11,7 @@ resources::Quantity AmountOf(const resources::ResourceList& list, const std::str
   return it == list.end() ? resources::Quantity() : it->second;
 }
 
-// kubelet tells of CPU in thousandths.
+// kubelet reports CPU in thousandths.
 int64_t Told(const std::string& name, const resources::Quantity& amount) {
   return name == "cpu" ? amount.MilliValue() : amount.Value();
 }

@@ -25,7 +25,7 @@ TEST(NodeRoomTest, RequestsFollowKubernetesRules) {
   EXPECT_EQ(requests.at("pods").Value(), 1);
 }
 
-// As an API server completes it: no request of the pod is its containers', and not its own limit.
+// A pod completed by an API server: no request of it is its containers', and not its own limit.
 TEST(NodeRoomTest, APodsLimitIsNoRequestWhereContainersRequestLess) {
   const auto pods = pod::ParseManifests(
       "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {"

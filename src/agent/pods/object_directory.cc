@@ -73,7 +73,7 @@ ObjectDirectory::Snapshot ObjectDirectory::Read() {
     paths.insert(path);
     ReadFile(path, texts);
   }
-  // A file that has gone is at fault no more.
+  // A removed file is at fault no more.
   std::erase_if(told_, [&](const auto& told) {
     return absl::StartsWith(told.first, path_ + "/") && !paths.contains(told.first);
   });

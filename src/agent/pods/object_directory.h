@@ -27,7 +27,7 @@ class ObjectDirectory {
     // Files, or the directory, that have never been readable: objects may be missing for that.
     absl::Status unread;
   };
-  // `fault` is told of a file, or of the directory, once until its fault changes; OK: it is
+  // `fault` is called for a file, or the directory, once until its fault changes; OK: it is
   // readable again. It is called by Read, and must not call this.
   using Fault = std::function<void(const std::string& path, const absl::Status& fault)>;
   // `root` is "/" and outlives this; `path` is absolute.

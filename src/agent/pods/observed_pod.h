@@ -15,7 +15,7 @@ namespace plimsoll::agent {
 
 enum class ContainerState { kCreated, kRunning, kExited, kUnknown };
 
-// The resources of a container as its status tells them (KEP-2273).
+// The resources of a container as its status reports them (KEP-2273).
 struct ReportedResources {
   int64_t cpu_shares = 0;               // 0: not told
   int64_t cpu_quota_us = 0;             // 0, -1: no limit
@@ -25,7 +25,7 @@ struct ReportedResources {
   int64_t oom_score_adj = 0;            // 0: not told
   std::string cpus;                     // the kernel's list; empty: not told
   std::string memory_nodes;             // likewise
-  // As the client wrote them last (KEP-4112); nullopt: the runtime tells none.
+  // The client's last requests and limits (KEP-4112); nullopt: the runtime reports none.
   std::optional<resources::Requirements> written;
 };
 
@@ -46,9 +46,9 @@ struct ObservedContainer {
   std::string log_path;  // absolute
   // PodRecord::allocated_generation at its creation.
   int64_t generation = 1;
-  // Of a container that ran; nullopt: the runtime reports none.
+  // The resources of a container that ran; nullopt: the runtime reports none.
   std::optional<ReportedResources> resources;
-  // Those in force, type to class; nullopt: the runtime doesn't report them.
+  // The applied classes, type to class; nullopt: the runtime doesn't report them.
   std::optional<std::map<std::string, std::string>> classes = std::nullopt;
   // This agent stopped it for a failed liveness or startup probe, so that it counts as failed
   // whatever its exit code.
@@ -64,7 +64,7 @@ struct ObservedSandbox {
   bool ready = false;
   std::vector<std::string> ips;  // the first is the pod's; none on the host's network
   std::optional<std::map<std::string, std::string>> classes = std::nullopt;  // as a container's
-  // By this agent, so that its network has gone: one that died by itself has it still.
+  // Stopped by this agent, which takes down its network: one that died by itself has it still.
   bool stopped = false;
 };
 

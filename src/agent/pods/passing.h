@@ -14,7 +14,7 @@ namespace plimsoll::agent {
 // The pause before the next try after such a failure.
 inline constexpr absl::Duration kSoon = absl::Seconds(1);
 
-// The runtime is away, or its answer was lost: it tells nothing of the pod, and is asked again
+// The runtime is away, or its answer was lost: it reports nothing of the pod, and is asked again
 // soon.
 inline bool IsPassing(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsCancelled(status) ||

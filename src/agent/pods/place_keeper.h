@@ -35,7 +35,7 @@ class PlaceKeeper {
   Outcome Keep(const PodHost& host, const PodRecord& record, const pod::Manifest& pod,
                const ObservedPod& observed);
   // True once in each period, where managers confine containers: what the runtime says has to be
-  // read anew, since others may have changed it. `next`: how long until then.
+  // read again, since others may have changed it. `next`: how long until then.
   bool IsDue(const PodHost& host, absl::Duration& next);
 
  private:
@@ -58,7 +58,7 @@ class PlaceKeeper {
   void TellOfNoCall(const PodHost& host, const PodRecord& record, const ObservedContainer& run,
                     const Resources& update);
 
-  // As far as this keeper has sent it.
+  // The part that this keeper has sent.
   struct Sent {
     Resources all;     // each member as last sent
     std::string last;  // the last update that the runtime took; another one like it has no use

@@ -225,7 +225,7 @@ TEST_F(PlaceKeeperTest, ARuntimeWithoutUpdatesIsToldOfOnceAndLeftAlone) {
   worker_->Step();
   EXPECT_EQ(Updates(), 1);
   EXPECT_EQ(EventOf("web", "FailedUpdateResources"), "");
-  // Its next run is asked again, and tells nothing new.
+  // The container's next run is asked again, and reports nothing new.
   cri_.EndContainer("main", 1);
   worker_->Step();
   ASSERT_THAT(cri_.Running(), ElementsAre("main"));

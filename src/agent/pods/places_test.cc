@@ -60,7 +60,7 @@ TEST(PlacesTest, ContainersOfAPodWithCpusRunOnThoseThatSiblingsLeave) {
   EXPECT_EQ(places["b"].cpus, "5-7");
   EXPECT_EQ(places["b"].memory_nodes, "1");
 
-  // As after losses.
+  // CPUs after losses.
   grant.pod.cpus = SetOf("2-4");
   EXPECT_EQ(PlacesOf(FiveContainers(), grant, SetOf("0-1"))["b"].cpus, "2-4");
 }

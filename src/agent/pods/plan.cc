@@ -65,7 +65,7 @@ class Planner {
     return PodEnd::kSucceeded;
   }
 
-  // The pod's network and namespaces have gone: everything that isn't done starts anew, init
+  // The pod's network and namespaces are removed: everything that isn't done starts again, init
   // containers first.
   void PlanWithoutSandbox() {
     for (const ObservedSandbox& old : observed_.sandboxes) {
@@ -161,7 +161,7 @@ class Planner {
     plan_.start.push_back(index);
   }
 
-  // The status tells of a container's present run and the one before it.
+  // The status has a container's present run and the one before it.
   void PlanRemovals() {
     std::vector<std::string> kept_sandboxes;
     for (const pod::ContainerManifest& container : pod_.containers) {

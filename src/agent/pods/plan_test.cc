@@ -100,7 +100,7 @@ TEST_F(PlanTest, ContainersWaitForInitContainers) {
 TEST_F(PlanTest, AnInitContainerThatHasDoneItsWorkIsNotRunAgain) {
   const pod::Manifest pod = ManifestOf("Always", kInit);
   Sandbox(0, true);
-  // Its container may have been removed since.
+  // The run's container may have been removed since.
   Container("a", 0, ContainerState::kRunning);
   EXPECT_THAT(Plan(pod).start, ElementsAre(2));
 }

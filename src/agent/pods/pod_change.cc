@@ -48,7 +48,7 @@ void EraseLiving(Json& owner) {
   EraseAmounts(owner);
 }
 
-// What is left of a spec after `erase` was called with it and with each container that may change.
+// The rest of a spec after `erase` was called with it and with each container that may change.
 Json Rest(Json spec, absl::FunctionRef<void(Json& owner)> erase) {
   if (!spec.is_object()) return spec;
   erase(spec);

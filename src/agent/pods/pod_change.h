@@ -13,7 +13,7 @@ namespace plimsoll::agent {
 // Labels, annotations and spec count: the parts of a v1 Pod that a user writes.
 struct PodChange {
   bool any = false;
-  // Of what can change while the pod lives: requests and limits; QoS classes.
+  // The parts that can change while the pod lives: requests and limits; QoS classes.
   bool amounts = false;
   bool classes = false;
   // The first place that a pod keeps for life, as "/spec/containers/0/command"; empty: all that

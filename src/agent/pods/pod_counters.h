@@ -1,4 +1,4 @@
-// What the agent counts of its pods, under kubelet's names (pkg/kubelet/metrics).
+// Counters of the agent's pods, under kubelet's names (pkg/kubelet/metrics).
 #ifndef PLIMSOLL_AGENT_PODS_POD_COUNTERS_H_
 #define PLIMSOLL_AGENT_PODS_POD_COUNTERS_H_
 

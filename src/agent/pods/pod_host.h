@@ -35,7 +35,7 @@ namespace plimsoll::agent {
 class Prober;
 class PlaceBook;
 
-// Of the node, as its topology says now.
+// Amounts of the node, by its present topology.
 struct NodeAmounts {
   int64_t memory_capacity_bytes = 0;  // 0: not known; the kernel's own number counts then
   int64_t swap_capacity_bytes = 0;
@@ -106,7 +106,7 @@ struct PodHost {
   // The amounts that oom_score_adj and LimitedSwap go by; those of running containers follow them.
   // Null: the kernel's memory, and no swap. Called as AgentPods' `admit` is.
   std::function<NodeAmounts()> node_amounts;
-  // What pods may swap (KEP-2400).
+  // The swap that pods may use (KEP-2400).
   pod::SwapBehavior swap = pod::SwapBehavior::kNoSwap;
   pod::SeccompRules seccomp;
   // kubelet's singleProcessOOMKill: the kernel kills one process of a container that has too much

@@ -17,7 +17,7 @@
 
 namespace plimsoll::agent {
 
-// Tells the prober of the pod's containers, and acts on their probes' results. Which startup probes
+// Gives the prober the pod's containers, and acts on their probes' results. Which startup probes
 // have succeeded is kept in a file of the pod's directory, so that the next agent doesn't run them
 // again. Used by one thread at a time. All references outlive it.
 class PodProbes {
@@ -31,7 +31,7 @@ class PodProbes {
   // Brings the probes to the pod's present state. A pod that has ended has none.
   void Look(const PodRecord& record, const ObservedPod& observed, bool has_ended);
 
-  // As of the last look, by a running container's id.
+  // The health at the last look, by a running container's id.
   const std::map<std::string, ContainerHealth>& health() const { return health_; }
   // The startup probe of a running container has succeeded, or there is none.
   bool HasStarted(const ObservedContainer& container) const;

@@ -111,7 +111,7 @@ TEST_F(PodProbesTest, TheNextAgentKnowsWhichContainersHaveStarted) {
   succeeds_ = false;
   Begin(probes);
   EXPECT_TRUE(Look().started);
-  // Its next run begins anew.
+  // The container's next run begins again.
   observed_.containers[0].id = "web1";
   Look();
   EXPECT_FALSE(probes_->HasStarted(observed_.containers[0]));

@@ -31,7 +31,7 @@ class PodReader {
 
   // Errors of the runtime's. A container or sandbox that goes meanwhile is left out.
   absl::StatusOr<ObservedPod> Read();
-  // The next Read asks anew for all that may change by the agent's own doing: resources of
+  // The next Read asks again for all that may change by the agent's own doing: resources of
   // containers that have not ended.
   void ForgetLiving();
   // Likewise for all of one container or sandbox.
@@ -40,7 +40,7 @@ class PodReader {
  private:
   absl::Status ReadSandboxes(ObservedPod& pod);
   absl::Status ReadContainers(ObservedPod& pod);
-  // What the list doesn't tell of a container that ran.
+  // The facts about a container that ran which the list lacks.
   absl::StatusOr<ObservedContainer> Details(ObservedContainer container);
 
   pod::Client& client_;

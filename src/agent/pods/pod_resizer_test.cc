@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A runtime that notes updates, and fails those that it is told to. Thread-safe.
+// A runtime that notes updates, and fails those that the test names. Thread-safe.
 class NotingCri : public cri::RuntimeService::Service {
  public:
   // `call`: as noted. OK: no failure.
@@ -189,7 +189,7 @@ TEST_F(PodResizerTest, ThePodIsAnnouncedBeforeEachChangeOfItsGroup) {
   EXPECT_EQ(all.containers(1).kubernetes_resources().limits().at("cpu").string(), "1");
 }
 
-// As at RunPodSandbox, so that a runtime can size a virtual machine by it.
+// The message of RunPodSandbox, so that a runtime can size a virtual machine by it.
 TEST_F(PodResizerTest, TheSumOfLimitsIsTold) {
   host_.make_group = [](const PodRecord&, const pod::Manifest&) { return std::string("/group"); };
   ASSERT_TRUE(Go(PodWith("1", "2"), PodWith("1500m", "2")).ok());

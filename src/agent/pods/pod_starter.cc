@@ -33,7 +33,7 @@ namespace {
 // kubelet sets no limit; here a hanging hook would keep the pod from its end.
 constexpr int64_t kPostStartSeconds = 60;
 
-// Of a sandbox's id; enough for the command line.
+// The length of a sandbox's short id; enough for the command line.
 constexpr size_t kShortId = 12;
 
 // A type whose default is asked for is left out.
@@ -391,7 +391,7 @@ std::optional<PodStarter::Failure> PodStarter::Start(const PodRecord& record, si
     if (!image.ok()) return failure(ImageReason(image, container), image);
     const absl::Status told =
         TellDevicesOfStart(host_.device_manager, record.grant, container.name);
-    // A plugin that is away is no runtime that is: the failure is told.
+    // An absent plugin is no absent runtime: the failure is reported.
     if (!told.ok()) {
       return failure("CreateContainerConfigError", absl::FailedPreconditionError(told.message()));
     }

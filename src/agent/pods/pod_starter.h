@@ -48,7 +48,7 @@ class PodStarter {
   // as it was. OK before Prepare, which reads the objects itself.
   absl::Status Adopt(std::shared_ptr<const pod::Objects> objects);
 
-  // The failure of a start, as the container's status tells it.
+  // The failure of a start, as the container's status shows it.
   struct Failure {
     Waiting waiting;
     absl::Status status;
@@ -71,7 +71,7 @@ class PodStarter {
   absl::Status Extend(pod::PodConfigs& configs) const;
   // Binds the container's subPaths for this attempt, before its creation.
   absl::Status BindSubPaths(size_t index, uint32_t attempt);
-  // Of the resources that are in force. Returns the CRI's cgroup_parent.
+  // Makes the group with the resources in effect. Returns the CRI's cgroup_parent.
   absl::StatusOr<std::string> MakeGroup(const PodRecord& record) const;
   absl::Status Pull(const EventSubject& subject, const std::string& reference);
   absl::Status BringImage(const EventSubject& subject, const pod::ContainerManifest& container);

@@ -28,8 +28,8 @@ namespace plimsoll::agent {
 // lets change.
 struct SpecChange {
   nlohmann::json object;
-  // Of `object`, if the node has room for it: steps act on it. Else null, and steps go on with what
-  // the pod has.
+  // The manifest of `object`, if the node has room for it: steps act on it. Else null, and steps
+  // use what the pod has.
   std::shared_ptr<const pod::Manifest> manifest;
   std::optional<PodVerdict> pending;  // why it is null
 };
@@ -40,7 +40,7 @@ enum class PodOrigin {
 };
 
 // The only writer of the pod's row: a change is on the disk before any thread sees it, and one that
-// fails leaves everything as it was. Changes of a pod that has gone are NOT_FOUND. Thread-safe.
+// fails leaves everything as it was. Changes of a removed pod are NOT_FOUND. Thread-safe.
 class PodState {
  public:
   // `store` outlives this. `manifest` is that of record.Allocated().
@@ -56,7 +56,7 @@ class PodState {
   PodGrant grant() const;  // the record's
   // With the resources that the node has given the pod. A later change makes another one.
   std::shared_ptr<const pod::Manifest> manifest() const;
-  // As of the last step.
+  // The observation of the last step.
   ObservedPod observed() const;
   // The pod counts in the node's use: it has not ended.
   bool is_active() const;
@@ -64,7 +64,7 @@ class PodState {
   bool has_looked() const;
   // is_active is up to date: the pod is new, or a step has looked.
   bool is_known() const;
-  // Its CPUs, memory and devices are not free: a container of it may still use them.
+  // Whether the pod's CPUs, memory and devices are not free: a container of it may still use them.
   bool holds_grant() const;
 
   // `manifest`: of the changed record, if that is another one.
@@ -75,9 +75,9 @@ class PodState {
   absl::Status Put(const SpecChange& change);
   // Puts a verdict on record, by which the pod fails. OK where it has one.
   absl::Status Evict(const PodVerdict& verdict);
-  // Takes the grant of a pod that has ended off its record. OK for one that has gone.
+  // Takes the grant of a pod that has ended off its record. OK for a removed one.
   absl::Status ReleaseGrant();
-  // Takes the pod off the disk: it has gone.
+  // Takes the removed pod off the disk.
   absl::Status Forget();
 
   // nullopt: the pod has ended, and its grant goes off its record. Else CPUs and memory are those
@@ -123,7 +123,7 @@ class PodState {
   const std::string uid_;
   mutable absl::Mutex mutex_;
   PodRecord record_ ABSL_GUARDED_BY(mutex_);
-  // Of the record. Written with mutex_ held, before the record.
+  // Changes of the record. Written with mutex_ held, before the record.
   std::atomic<uint64_t> changes_ = 0;
   std::shared_ptr<const pod::Manifest> manifest_ ABSL_GUARDED_BY(mutex_);  // of Allocated()
   ObservedPod observed_ ABSL_GUARDED_BY(mutex_);

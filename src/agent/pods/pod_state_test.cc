@@ -57,7 +57,7 @@ class PodStateTest : public testing::Test {
     EXPECT_TRUE(store_->Put({record}).ok());
     return std::make_unique<PodState>(*store_, record, manifest_);
   }
-  // As the next agent finds it.
+  // The record that the next agent finds.
   PodRecord OnDisk() {
     auto loaded = store_->Load();
     EXPECT_TRUE(loaded.ok()) << loaded.status();

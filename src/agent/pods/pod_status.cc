@@ -311,7 +311,7 @@ Json RequestsOf(const Json& container) {
   return requests;
 }
 
-// Of a resize that waits, so that no reader takes the wish for what the pod has.
+// Shows a waiting resize's old amounts, so that no reader takes the wish for what the pod has.
 void AddAllocated(const PodRecord& record, Json& containers) {
   if (!record.allocated.is_object()) return;
   const Json given = record.allocated.value("/spec/containers"_json_pointer, Json::array());

@@ -37,7 +37,7 @@ class PodStopper {
   // KEP-753). The first error; the rest is done all the same.
   absl::Status Stop(const PodRecord& record, const ObservedPod& observed,
                     const std::string& sandbox, int64_t grace_s);
-  // Stops one container, likewise, and leaves the sandbox. OK for one that has gone. `why` is the
+  // Stops one container, likewise, and leaves the sandbox. OK for a removed one. `why` is the
   // event's text.
   absl::Status StopOne(const PodRecord& record, const ObservedContainer& container, int64_t grace_s,
                        const std::string& why);

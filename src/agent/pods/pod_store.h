@@ -46,7 +46,7 @@ class PodStore {
   // OK without such a row.
   absl::Status Remove(const std::string& uid);
 
-  // What a pod had under a kubelet, for its admission (see ImportedGrants::For). Put uses it up.
+  // The pod's grant under a kubelet, for its admission (see ImportedGrants::For). Put uses it up.
   absl::StatusOr<std::optional<PodGrant>> ImportedGrantFor(const std::string& uid,
                                                            const PodKey& key);
   // These take the place of all.

@@ -14,7 +14,7 @@ inline EventSubject SubjectOf(const PodRecord& record, const std::string& contai
   return {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container};
 }
 
-// Of a pod that isn't on record, or whose record can't be read.
+// The subject of a pod that isn't on record, or whose record can't be read.
 inline EventSubject SubjectOfKey(const PodKey& key) {
   return {.kind = "Pod", .key = key, .uid = "", .container = ""};
 }

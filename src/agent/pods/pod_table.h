@@ -22,7 +22,7 @@ namespace plimsoll::agent {
 // asked for it.
 class PodTable {
  public:
-  // `on_gone` is called after a pod has gone from the table, in a thread of the pool.
+  // `on_gone` is called after a pod has left the table, in a thread of the pool.
   PodTable(int max_threads, std::function<void(const PodKey&)> on_gone);
   // Waits for the steps under way.
   ~PodTable();

@@ -269,7 +269,7 @@ void PodWorker::KeepPlaces(const PodRecord& record, ObservedPod& observed, Pause
   Shorten(pause, outcome.pause);
   if (outcome.changed.empty()) return;
   ReadAgain(outcome.changed, observed, pause);
-  // Tells at once of an update without effect.
+  // Reports at once an update without effect.
   outcome = memory_.places.Keep(host_, record, manifest_, observed);
   Shorten(pause, outcome.changed.empty() ? outcome.pause : kSoon);
 }

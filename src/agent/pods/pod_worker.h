@@ -35,7 +35,7 @@
 namespace plimsoll::agent {
 
 // Brings the runtime a step nearer to the record at each Step: looks, plans, acts, reports. A
-// worker that begins anew after a crash does the same from what it finds.
+// worker that begins again after a crash does the same from what it finds.
 class PodWorker {
  public:
   // `host` outlives this.
@@ -53,12 +53,12 @@ class PodWorker {
 
   // Thread-safe, as the next ones. Puts the end on record; steps do the rest. A shorter grace
   // period than that of an end under way overtakes it. An error leaves everything as it was;
-  // NOT_FOUND: the pod has gone.
+  // NOT_FOUND: the pod is removed.
   absl::Status Delete(int64_t grace_s);
   // Puts the change on record, whole or not at all. Errors as Delete's.
   absl::Status Put(const SpecChange& change) { return state_.Put(change); }
   // Puts a verdict on record, by which the pod fails; the next step stops it. OK where it has one.
-  // NOT_FOUND: the pod has gone.
+  // NOT_FOUND: the pod is removed.
   absl::Status Evict(const PodVerdict& verdict) { return state_.Evict(verdict); }
   const PodKey& key() const { return key_; }
   const std::string& uid() const { return uid_; }
@@ -94,7 +94,7 @@ class PodWorker {
   Pause GoOn(const PodRecord& begun, ObservedPod seen);
   // Stops the containers whose probes have failed, and looks again if there are any.
   absl::Status StopUnhealthy(const PodRecord& record, ObservedPod& observed);
-  // Reads the pod from the runtime, anew where its places have to be looked at.
+  // Reads the pod from the runtime, again where its places have to be looked at.
   absl::StatusOr<ObservedPod> Look(Pause& pause);
   // Puts places and amounts in force that have changed; `observed` is then as after it.
   void KeepPlaces(const PodRecord& record, ObservedPod& observed, Pause& pause);
@@ -132,7 +132,7 @@ class PodWorker {
   const PodHost& host_;
   const PodKey key_;
   const std::string uid_;
-  // Of the stepping thread: the manifest as of the step's begin, to which the parts below refer.
+  // The stepping thread's: the manifest as of the step's begin, to which the parts below refer.
   pod::Manifest manifest_;
   PodReader reader_;
   PodStarter starter_;

@@ -253,7 +253,7 @@ TEST_F(PodWorkerTest, AFailedPodsGroupGoesAfterItsContainers) {
   EXPECT_EQ(removals, 1);
 }
 
-// Its network is there still: only a stop takes it down.
+// The dead sandbox's network remains: only a stop takes it down.
 TEST_F(PodWorkerTest, ASandboxThatDiedIsStoppedOnceByEachAgent) {
   Begin(OnePod("web"));
   worker_->Step();
@@ -357,7 +357,7 @@ TEST_F(PodWorkerTest, AnEndThatFailsHalfwayIsCarriedOutByTheNextAgent) {
   EXPECT_THAT(cri_.SandboxIds(), IsEmpty());
 }
 
-// Its runtime reports no resources, and takes no change of them.
+// A runtime that reports no resources, and takes no change of them.
 class PodWorkerChangeTest : public PodWorkerTest {
  protected:
   // `resources`: the container's.

@@ -31,7 +31,7 @@ class ResizeKeeper {
   };
 
   // Makes the calls that are left where the record has resources that are not in force, reads the
-  // pod anew into `observed`, and takes them off the record once the runtime reports the new ones.
+  // pod again into `observed`, and takes them off the record once the runtime reports the new ones.
   // `pod` is that of record.Allocated(). A failure is an event and failure(), and retried after a
   // pause, which is returned; one of a runtime that is away is retried soon, without a word.
   absl::Duration Keep(const Means& means, const PodRecord& record, const pod::Manifest& pod,

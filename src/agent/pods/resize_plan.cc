@@ -107,7 +107,7 @@ Lacks ReportedLacks(const ReportedResources& has, const ResizeView& view, size_t
   return lacks;
 }
 
-// Of a run that nobody reports on: the difference between the two manifests.
+// The lacks of a run that nobody reports on: the difference between the two manifests.
 Lacks AssumedLacks(const Requirements& before, const Requirements& wants) {
   const auto lack = [&](const char* resource) {
     const auto had = WrittenIn(before.limits, resource), want = WrittenIn(wants.limits, resource);

@@ -35,7 +35,7 @@ struct ResizeView {
   const pod::Manifest& after;   // whose resources shall be
   const ObservedPod& observed;
   int64_t generation;     // PodRecord::allocated_generation
-  bool writes;            // the runtime is told requests and limits as written (KEP-4112)
+  bool writes;            // the runtime gets requests and limits as written (KEP-4112)
   const PodGrant& grant;  // containers with CPUs of their own have no quota
   // Control groups keep CPU shares as given (cgroup v1), and not a weight that stands for several.
   bool keeps_shares = false;

@@ -17,7 +17,7 @@ bool EndsForResize(const PodRecord& record, const ObservedContainer& run);
 // The pod with these runs counted as failed: the next ones start whatever the exit code.
 ObservedPod WithRestarts(const PodRecord& record, ObservedPod observed);
 
-// The containers of which the record's run has a successor, or has gone.
+// The containers of which the record's run has a successor, or was removed.
 std::set<std::string> RestartsDone(const PodRecord& record, const ObservedPod& observed);
 
 }  // namespace plimsoll::agent

@@ -18,7 +18,7 @@ using resources::Quantity;
 using resources::Requirements;
 using resources::ResourceList;
 
-// Of kMinQuotaUs in the usual period: no smaller quota is written.
+// The limit of kMinQuotaUs in the usual period: no smaller quota is written.
 Quantity LeastCpuLimit() {
   return Quantity::FromMilli(
       resources::QuotaToMilliCpu(resources::kMinQuotaUs, resources::kDefaultPeriodUs));
@@ -80,7 +80,7 @@ void SetCpuRequest(int64_t shares, const ResourceList& written, ResourceList& li
 // The current resources. `given`, which the node has given, has the spelling of amounts.
 Requirements InForce(const ReportedResources& reported, const Requirements& given,
                      const ResourceTraits& traits) {
-  // What no control file holds, such as a request of memory, is the runtime's word. A runtime that
+  // The runtime reports what no control file holds, such as a request of memory. A runtime that
   // reports none, such as containerd, has the amounts that were given, as kubelet takes it.
   Requirements in_force = reported.written.value_or(given);
   for (const char* name : {"cpu", "memory"}) in_force.limits.erase(name);

@@ -34,7 +34,7 @@ void AddResources(const pod::ContainerManifest& allocated, const ObservedContain
 std::vector<nlohmann::json> ResizeConditions(const PodRecord& record, const std::string& failure,
                                              const std::vector<std::string>& unverified);
 
-// The pod as last reported, with a change that was just put on record: the next step reports anew.
+// The pod as last reported, with a change that was just put on record: the next step reports again.
 nlohmann::json WithChange(nlohmann::json shown, const PodRecord& record, const std::string& now);
 
 }  // namespace plimsoll::agent

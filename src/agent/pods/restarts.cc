@@ -22,7 +22,7 @@ void Restarts::Recall(const pod::Manifest& pod, const ObservedPod& observed) {
       if (before != nullptr) break;
     }
     if (last == nullptr || last->attempt == 0) continue;
-    // The run before may be gone: then the last one tells at least how long it ran itself.
+    // The run before may be gone: then the last one shows at least how long it ran itself.
     const absl::Time since = before != nullptr ? before->finished : last->started;
     runs_.Resume(container.name, last->attempt, since);
   }

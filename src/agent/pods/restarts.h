@@ -27,12 +27,12 @@ class Restarts {
  public:
   Restarts(const Clock& clock, EventLog& events) : clock_(clock), events_(events) {}
 
-  // After the agent's start: takes the pauses from the attempts that the runtime tells. Later calls
-  // change nothing.
+  // After the agent's start: takes the pauses from the attempts that the runtime reports. Later
+  // calls change nothing.
   void Recall(const pod::Manifest& pod, const ObservedPod& observed);
   // The earliest start of the next run (for PlanFor).
   absl::Time NotBefore(const PodRecord& record, const ObservedContainer& ended) const;
-  // Notes which containers wait for the end of such a pause, by the plan, and tells of each once.
+  // Notes which containers wait for the end of such a pause, by the plan, and reports each once.
   void Note(const PodRecord& record, const pod::Manifest& pod, const ObservedPod& observed,
             const PodPlan& plan);
 

@@ -17,7 +17,7 @@
 
 namespace plimsoll::agent {
 
-// Tells which pods changed: by the runtime's stream of events, and by comparing lists of all
+// Reports which pods changed: by the runtime's stream of events, and by comparing lists of all
 // sandboxes and containers. The lists find what a stream missed. A runtime without the stream is
 // listed each second. A stream need not have brought an event: one that a runtime keeps open for a
 // while is there.
@@ -53,7 +53,7 @@ class RuntimeNews {
   absl::StatusOr<Picture> Look();
   // False: this object is ending.
   bool Rest(absl::Duration pause);
-  // As Rest; ends early once there is no stream.
+  // Rests like Rest; ends early once there is no stream.
   bool RestByStream(absl::Duration pause);
   bool HasStream();
 

@@ -13,8 +13,8 @@
 
 namespace plimsoll::agent {
 
-// Its containers run on. Nothing else of its name starts before it is deleted, or replaced by its
-// manifest file. Its uid suffices for its end.
+// A pod whose containers run on. Nothing else of its name starts before it is deleted, or replaced
+// by its manifest file. Its uid suffices for its end.
 struct UnreadablePod {
   PodRecord record;  // without a usable object
   std::string why;
@@ -28,7 +28,7 @@ absl::Status UnreadableError(const PodKey& pod, absl::string_view why);
 nlohmann::json UnreadableObject(const PodRecord& record, absl::string_view why,
                                 const std::string& node);
 
-// What ends such a pod: an object and a manifest without containers.
+// The means to end such a pod: an object and a manifest without containers.
 nlohmann::json BareObject(const PodKey& pod);
 pod::Manifest BareManifest(const PodRecord& record);
 

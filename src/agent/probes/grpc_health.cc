@@ -20,7 +20,7 @@ constexpr char kUserAgent[] = "kube-probe/plimsoll";
 std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address) {
   grpc::ChannelArguments arguments;
   arguments.SetUserAgentPrefix(kUserAgent);
-  // A probe tries anew, and a proxy of the agent's environment isn't meant for pods.
+  // A probe tries again, and a proxy of the agent's environment isn't meant for pods.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);

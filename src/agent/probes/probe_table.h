@@ -59,7 +59,7 @@ struct ProbeCount {
 class ProbeTable {
  public:
   // Takes the pod's present state: containers that are new, have restarted or gone, its address.
-  // The manifest tells the probes at the first call for a pod, and is not kept. Returns the health
+  // The manifest has the probes at the first call for a pod, and is not kept. Returns the health
   // of all running containers by id, those without probes too.
   std::map<std::string, ContainerHealth> Sync(const ProbedPod& pod, const pod::Manifest& manifest,
                                               SteadyTime now);
@@ -72,7 +72,7 @@ class ProbeTable {
   SteadyTime NextDue() const;
 
   struct News {
-    bool counts = false;   // false: the container has gone or restarted meanwhile
+    bool counts = false;   // false: the container has ended or restarted meanwhile
     bool changed = false;  // the container's health is another
   };
   News Finish(const ProbeJob& job, const ProbeOutcome& outcome, SteadyTime now);
@@ -113,7 +113,7 @@ class ProbeTable {
   static void Arm(Container& container, bool is_ending, SteadyTime now);
   static bool HasStarted(const Container& container);
   static ContainerHealth HealthOf(const Container& container);
-  // Null: the job's container has gone or restarted.
+  // Null: the job's container has ended or restarted.
   Entry* Find(const ProbeJob& job);
 
   std::map<std::string, Pod> pods_;  // by uid

@@ -43,7 +43,7 @@ class Prober {
   Prober(const Prober&) = delete;
   Prober& operator=(const Prober&) = delete;
 
-  // As ProbeTable's.
+  // ProbeTable's Sync.
   std::map<std::string, ContainerHealth> Sync(const ProbedPod& pod, const pod::Manifest& manifest);
   void Forget(const std::string& uid);
   std::vector<ProbeCount> Counts() const;

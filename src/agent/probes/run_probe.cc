@@ -18,7 +18,7 @@ namespace {
 
 using Result = ProbeOutcome::Result;
 
-// Of the words of a program or server: enough for an event that names the fault.
+// The bound of a program's or server's words: enough for an event that names the fault.
 constexpr size_t kMostProbeWords = 1024;
 // kubelet's maxProbeRetries.
 constexpr int kTries = 3;

@@ -51,7 +51,7 @@ TEST(CommonRangesTest, IntersectsOneMaskOfEachList) {
   EXPECT_THAT(BitsOf(common), IsEmpty());
 }
 
-// What fits on each node of a machine is everything, whatever list comes first.
+// A request that fits on each node of a machine has all sets, whatever list comes first.
 TEST(CommonRangesTest, RangesTellManyAtOnce) {
   std::vector<NodeRange> each_node;
   for (uint32_t node = 0; node < 16; ++node) each_node.push_back(Range(1u << node, 0xffff));

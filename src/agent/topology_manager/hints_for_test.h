@@ -12,7 +12,7 @@
 
 namespace plimsoll::agent {
 
-// As bits, with the empty set.
+// Sets as bits, with the empty set.
 //
 // Each set once, however many ranges have it: with it, `sets` has all above it up to `most`.
 inline void AddUpTo(uint64_t most, uint64_t set, std::set<uint64_t>& sets) {

@@ -19,7 +19,7 @@ class NodeDistances {
   // The sum of the distances from each node to each, itself included. kubelet compares averages;
   // sets that are compared have the same number of nodes.
   uint64_t Within(NodeMask mask) const;
-  // What the sum gains with one node more.
+  // The sum's growth with one node more.
   uint64_t Added(NodeMask mask, uint32_t node) const {
     const NodeSums& both_ways = both_ways_[node];
     return static_cast<uint64_t>(both_ways.Of(mask)) + own_[node];

@@ -47,7 +47,7 @@ TEST(NodeRangeTest, ContainsRangesAllOfWhoseSetsItHas) {
   EXPECT_GT(contained, 20);
 }
 
-// Of six nodes' amounts, against each set.
+// Ranges of six nodes' amounts, against each set.
 TEST(RangesThatSufficeTest, AreTheSetsThatSuffice) {
   std::mt19937_64 random(18);
   size_t found = 0;

@@ -21,7 +21,7 @@ inline int64_t SumUpToMost(int64_t a, int64_t b) {
 }
 
 // A walk over all sets of 16 nodes asks for 65,535 sums: each is looked up, in a table for each
-// eight nodes, and not added up anew.
+// eight nodes, and not added up again.
 class NodeSums {
  public:
   // `amounts`: by node, none below 0. Nodes from NodeMask::kMost on are ignored.

@@ -19,7 +19,7 @@ int NearestSize(const NodeRange& range, int needed) {
   return std::clamp(std::max(needed, 1), range.least.Count(), range.most.Count());
 }
 
-// Of the range's sets of that size.
+// The lowest of the range's sets of that size.
 NodeMask LowestOf(const NodeRange& range, int size) {
   NodeMask mask = range.least;
   uint64_t others = range.most.bits() & ~range.least.bits();

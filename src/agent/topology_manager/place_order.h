@@ -20,7 +20,7 @@ class PlaceOrder {
 
   // kubelet's Narrowest or Closest.
   bool IsNarrower(NodeMask a, NodeMask b) const;
-  // Its choice among places that aren't preferred: as many nodes as are needed are the best, fewer
+  // The choice among places that aren't preferred: as many nodes as are needed are the best, fewer
   // come next, more come last.
   bool IsNearer(NodeMask a, NodeMask b, int needed) const;
   // The nearest set of all that the ranges have, but for the empty one; nullopt: there is none.

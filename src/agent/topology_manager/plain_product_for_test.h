@@ -73,7 +73,7 @@ class PlainProduct {
     return lower;
   }
 
-  // Of as many nodes.
+  // Compares sets of as many nodes.
   bool IsLower(NodeMask a, NodeMask b) const {
     if (closest_ != nullptr && DistancesIn(a) != DistancesIn(b)) {
       return DistancesIn(a) < DistancesIn(b);

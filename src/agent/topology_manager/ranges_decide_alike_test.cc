@@ -18,7 +18,7 @@
 namespace plimsoll::agent {
 namespace {
 
-// What one resource's provider says for each HintChoice; nullopt: it doesn't care.
+// One resource's hints for each HintChoice; nullopt: it doesn't care.
 struct Provider {
   std::optional<std::vector<Hint>> all, preferred, ranges;
 };
@@ -76,7 +76,7 @@ class RandomNodes {
     });
   }
 
-  // Of the sets, those of the fewest nodes are preferred, or some fewer.
+  // The sets of the fewest nodes are preferred, or some fewer.
   Provider ProviderOf(std::vector<Hint> ranges) {
     Provider provider;
     std::vector<Hint> all;
@@ -124,7 +124,7 @@ TopologyManager::Decision DecideOn(const TopologyManager& manager,
   });
 }
 
-// As the topology manager reads providers.
+// The topology manager's reading of providers.
 std::vector<std::vector<Hint>> ListsBy(const std::vector<Provider>& providers) {
   std::vector<std::vector<Hint>> lists;
   for (const Provider& each : providers) {

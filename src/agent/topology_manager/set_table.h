@@ -20,7 +20,7 @@ class SetNumbers {
       : nodes_(nodes), is_without_holes_(!nodes.empty() && nodes.back() + 1 == nodes.size()) {}
 
   size_t count() const { return size_t{1} << nodes_.size(); }
-  // Of nodes that are all among these.
+  // The number of a set whose nodes are all among these.
   size_t Of(NodeMask mask) const { return is_without_holes_ ? mask.bits() : Compressed(mask); }
   NodeMask MaskAt(size_t number) const;
 
@@ -37,7 +37,7 @@ class SetTable {
   // None yet.
   explicit SetTable(SetNumbers numbers)
       : numbers_(std::move(numbers)), words_((numbers_.count() + kBits - 1) / kBits) {}
-  // Those of ranges.
+  // A table of the ranges' sets.
   // `nodes`: as SetNumbers', and all that ranges have.
   SetTable(const std::vector<NodeRange>& ranges, const std::vector<uint32_t>& nodes);
 
@@ -57,7 +57,7 @@ class SetTable {
   void AddAbove(NodeMask most);
   // The number of the set of all nodes that sets have.
   size_t Union() const;
-  // Of the sets with no nodes but those of `most`, those that lack themselves or a superset.
+  // The sets with no nodes but those of `most` that lack themselves or a superset.
   Words Incomplete(size_t most) const;
 
   SetNumbers numbers_;

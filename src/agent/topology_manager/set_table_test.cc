@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Of up to 9 nodes, with holes between or not: a table of them has one word or several.
+// Ranges of up to 9 nodes, with holes between or not: a table of them has one word or several.
 class RandomRanges {
  public:
   explicit RandomRanges(uint64_t seed) : random_(seed) {

@@ -147,7 +147,7 @@ TEST(TopologyManagerTest, ClosestNodesBeatLowerOnesIfAsked) {
   ExpectDecision(Manager(TopologyPolicy::kBestEffort, snc, true),
                  {{{"cpu", std::vector{Possible({1, 2}), Possible({2, 3})}}}}, Possible({2, 3}),
                  true);
-  // As near as another one: the lower nodes.
+  // The lower nodes win over others as near.
   ExpectDecision(Manager(TopologyPolicy::kRestricted, snc, true),
                  {{{"cpu", std::vector{Preferred({2, 3}), Preferred({0, 1})}}}}, Preferred({0, 1}),
                  true);
