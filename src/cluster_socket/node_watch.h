@@ -58,7 +58,7 @@ class NodeWatch {
   // Something that a report shows may have changed. Quick, takes no other lock.
   void Wake();
 
-  // Waits for the end of all streams; call it after the server's end. gRPC tells of a stream's end
+  // Waits for the end of all streams; call it after the server's end. gRPC reports a stream's end
   // from a thread of its own, possibly late.
   void AwaitEnd();
 

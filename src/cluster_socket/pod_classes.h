@@ -1,4 +1,4 @@
-// Pod-level classes as plimsoll-kube tells them: pod's uid -> type -> class, by claim.
+// Pod-level classes as plimsoll-kube sets them: pod's uid -> type -> class, by claim.
 //
 // RunPodSandbox carries no CDI names, so a claim's class of a pod as a whole takes this way:
 //

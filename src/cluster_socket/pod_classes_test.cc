@@ -45,7 +45,7 @@ class PodClassesTest : public ::testing::Test {
     registry_ = *qos::Registry::Create(std::move(types), {{qos::Level::kPod, "moon", "no moon"}});
     Open();
   }
-  // As after a restart.
+  // Opens the file like after a restart.
   void Open() {
     PodClassesOptions options{.directory = dir_.root(), .registry = registry_.get()};
     options.held_by = [this](const std::string& uid) -> std::optional<qos::HeldClasses> {
@@ -135,7 +135,7 @@ TEST_F(PodClassesTest, AClassComesBeforeTheSandbox) {
   const absl::Status none = Set("pod-1", "claim-1", {{"tide", "low"}});
   EXPECT_THAT(std::string(none.message()),
               HasSubstr("runs without class \"low\" of type \"tide\":"));
-  // As after a start of plimsoll-kube, which tells all it knows.
+  // A started plimsoll-kube sets all that it knows.
   EXPECT_TRUE(Set("pod-1", "claim-1", {{"lane", "slow"}}).ok());
 }
 

@@ -29,8 +29,8 @@ struct ServerOptions {
   GateOptions gate;
 };
 
-// Its calls have two threads of their own, which start when they are needed: none of the CRI's
-// calls waits for them.
+// A server whose calls have two threads of their own, which start when they are needed: none of the
+// CRI's calls waits for them.
 class Server {
  public:
   // Listens when it returns. Replaces a leftover socket; one that answers is FAILED_PRECONDITION.

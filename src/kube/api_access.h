@@ -15,7 +15,7 @@ namespace plimsoll::kube {
 
 // By the kubeconfig, else by the service account of the pod that this runs in. Calls nobody yet.
 // FAILED_PRECONDITION: there is neither.
-// `warn` is told of a kubeconfig without credentials: a server may let anybody in.
+// `warn` is called for a kubeconfig without credentials: a server may let anybody in.
 absl::StatusOr<std::unique_ptr<ApiClient>> OpenApi(
     const Config& config, const Environment& environment,
     const std::function<void(const std::string&)>& warn);

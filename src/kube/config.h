@@ -38,7 +38,7 @@ struct ConfigFlags {
       metrics_address, log_level;
 };
 
-// As getenv(3).
+// Works like getenv(3).
 using Environment = std::function<const char*(const char*)>;
 
 // `fault` with the places of its keys in the file, as "FILE:LINE:COLUMN: " before each line, unless

@@ -159,7 +159,7 @@ TEST(KubeConfigTest, TheInstalledFileIsTheDefaults) {
   EXPECT_EQ(config->runtime_socket, Config().runtime_socket);
   EXPECT_EQ(config->kubelet_root, Config().kubelet_root);
   EXPECT_EQ(config->state_directory, Config().state_directory);
-  // What is commented out there is right too.
+  // The file's lines that are commented out are right too.
   std::string all;
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     absl::string_view key = line;

@@ -34,7 +34,7 @@ struct Flags {
 std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std::string& version,
                                     Flags& flags);
 
-// Of the flags; classes only of the flags too. INVALID_ARGUMENT.
+// Reads the flags; classes come from flags alone too. INVALID_ARGUMENT.
 absl::StatusOr<ManifestOptions> ManifestOptionsOf(const Flags& flags);
 
 }  // namespace plimsoll::kube

@@ -43,7 +43,7 @@ absl::Status Serve(const Config& config, int ready_fd, Log& log) {
              {"runtime", config.runtime_socket}});
   Warn(log, NotifyServiceManager("READY=1"));
   Warn(log, NotifyReadyFd(ready_fd));
-  // SIGHUP changes nothing: tokens and certificates are read anew as they change.
+  // SIGHUP changes nothing: tokens and certificates are read again as they change.
   WaitForStop(signals);
   Warn(log, NotifyServiceManager("STOPPING=1"));
   log.Write(LogLevel::kInfo, "stopping; what is published stays");

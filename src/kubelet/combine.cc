@@ -10,7 +10,7 @@ bool HasPluginDevices(const ToldGrants& grants) {
   return absl::c_any_of(grants, [](const auto& entry) { return !entry.second.devices.empty(); });
 }
 
-// Of devices and CDI devices, once both sockets have told.
+// Adds devices and CDI devices, once both sockets have answered.
 void AddMissingDevices(const ToldPod& pod, const ToldGrants& grants,
                        std::vector<std::string>* missing) {
   constexpr char kDevices[] = "devices: ";

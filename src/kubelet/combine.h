@@ -9,8 +9,8 @@
 
 namespace plimsoll::kubelet {
 
-// What either told, and what neither did. UNAVAILABLE with both reasons if both are errors, or
-// DEADLINE_EXCEEDED if one of them is.
+// The facts from either socket, and those missing in both. UNAVAILABLE with both reasons if both
+// are errors, or DEADLINE_EXCEEDED if one of them is.
 absl::StatusOr<runtime::PodFacts> Combine(const absl::StatusOr<ToldPod>& pod,
                                           const absl::StatusOr<ToldGrants>& grants);
 

@@ -24,7 +24,7 @@ ToldGrants NoDevices() {
   return {{"web", {}}};
 }
 
-// Mounts have host paths, which only the container's creation tells.
+// Mounts have host paths, which only the container's creation has.
 TEST(CombineTest, MountsAreNeverKnown) {
   const auto facts = Combine(ToldWeb(), NoDevices());
   ASSERT_TRUE(facts.ok()) << facts.status();

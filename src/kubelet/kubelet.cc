@@ -75,7 +75,7 @@ class Question {
   Kubelet::Done done_ ABSL_GUARDED_BY(mutex_);
 };
 
-// What `read` makes of an answer.
+// Returns what `read` makes of an answer.
 template <typename Read>
 auto Reading(const absl::StatusOr<std::string>& answer, const Read& read)
     -> decltype(read(std::string())) {

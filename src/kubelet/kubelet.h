@@ -56,7 +56,7 @@ class Kubelet {
   // where nothing can be asked, from the caller's. It must be quick.
   using Done = std::function<void(absl::StatusOr<runtime::PodFacts>)>;
   virtual void AskLater(const runtime::PodIdentity& pod, Done done) = 0;
-  // Sum over all pods. Blocks as Ask does. UNAVAILABLE: no kubelet tells it.
+  // Sum over all pods. Blocks as Ask does. UNAVAILABLE: no kubelet reports it.
   virtual absl::StatusOr<Grants> AskGrants() = 0;
 };
 

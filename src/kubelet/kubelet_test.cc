@@ -33,7 +33,7 @@ constexpr auto kPodResources = FakeKubelet::kPodResources;
 
 // Patience that no test exhausts unless it means to.
 constexpr absl::Duration kLong = absl::Seconds(30);
-// As short as a test can make it that waits for its end.
+// The shortest bound for a test that waits for its end.
 constexpr absl::Duration kShort = absl::Milliseconds(100);
 
 // Links and files of /proc/self/<directory> that say `what`, each by its <file> below if it has
@@ -49,7 +49,7 @@ int CountIn(const std::string& directory, const std::string& file, const std::st
   return count;
 }
 
-// Those of servers too.
+// Counts sockets of servers too.
 int Sockets() {
   return CountIn("fd", "", "socket:");
 }
@@ -348,7 +348,7 @@ TEST_F(KubeletTest, ConnectionsAreFew) {
     ASSERT_TRUE(client->AskGrants().ok());
   }
   EXPECT_LE(Sockets(), sockets);
-  // Those to a kubelet that went go with the next question.
+  // Connections to a kubelet that ended go with the next question.
   fake_.Stop(kPods);
   fake_.Stop(kPodResources);
   EXPECT_FALSE(client->Ask(kWeb).ok());
@@ -356,7 +356,7 @@ TEST_F(KubeletTest, ConnectionsAreFew) {
   EXPECT_TRUE(WaitUntil([&] { return Sockets() == 0; }));
 }
 
-// Its file stays, and so may the file's number.
+// The socket's file stays, and so may the file's number.
 TEST_F(KubeletTest, AConnectionThatWasCutIsReplaced) {
   const auto client = Client();
   ASSERT_TRUE(client->Ask(kWeb)->has_spec);

@@ -1,4 +1,4 @@
-// For tests: pods as kubelet tells them.
+// For tests: pods as kubelet reports them.
 #ifndef PLIMSOLL_KUBELET_PODS_FOR_TEST_H_
 #define PLIMSOLL_KUBELET_PODS_FOR_TEST_H_
 

@@ -22,7 +22,7 @@ using resources::CpuSet;
 
 constexpr int kMostFieldsOfOne = 100'000;
 constexpr int kMostFieldsOfAll = 300'000;
-// Of the kernel (CONFIG_NODES_SHIFT is at most 10).
+// The kernel's bound (CONFIG_NODES_SHIFT is at most 10).
 constexpr int64_t kMostNumaNodes = 1024;
 
 absl::Status AddCpus(const v1::ContainerResources& told, CpuSet* cpus) {
@@ -56,7 +56,7 @@ uint64_t SumWithoutOverflow(uint64_t a, uint64_t b) {
                                                       : a + b;
 }
 
-// A claim's device is told once for each request that got it.
+// PodResources lists a claim's device once for each request that got it.
 void AddCdiDevices(const v1::ContainerResources& told, std::vector<std::string>* names) {
   for (const v1::DynamicResource& claim : told.dynamic_resources()) {
     for (const v1::ClaimResource& resource : claim.claim_resources()) {

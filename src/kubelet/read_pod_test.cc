@@ -82,7 +82,7 @@ TEST(ReadPodTest, NamesInitContainersThatMayHaveDevices) {
   setup.mutable_resources()->clear_limits();
   setup.mutable_resources()->add_claims()->set_name("gpu");
   EXPECT_THAT(ReadPod(AnswerOf(pod), kWeb)->untold_devices, ElementsAre("setup"));
-  // PodResources tells sidecars.
+  // PodResources shows sidecars.
   setup.set_restartpolicy("Always");
   EXPECT_THAT(ReadPod(AnswerOf(pod), kWeb)->untold_devices, IsEmpty());
 }
@@ -160,7 +160,7 @@ TEST(ReadPodTest, ALargePodIsRead) {
     core::Container& container = *pod.mutable_spec()->add_containers();
     container.set_name("c" + std::to_string(i));
     (*container.mutable_resources()->mutable_requests())["cpu"].set_string("1m");
-    // Its environment, which isn't read: field 7.
+    // The container's environment, which isn't read: field 7.
     container.GetReflection()
         ->MutableUnknownFields(&container)
         ->AddLengthDelimited(7, std::string(500, 'e'));

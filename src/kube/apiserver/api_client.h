@@ -20,7 +20,7 @@ struct ApiRequest {
   std::string method = "GET";
   std::string path;     // with a query: "/apis/resource.k8s.io/v1/resourceslices?limit=500"
   nlohmann::json body;  // null: none
-  // Of the body; a PATCH needs its own ("application/merge-patch+json").
+  // The type of the body; a PATCH needs its own ("application/merge-patch+json").
   std::string content_type = "application/json";
 };
 

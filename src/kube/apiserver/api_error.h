@@ -17,10 +17,10 @@ namespace plimsoll::kube {
 absl::Status ErrorOfAnswer(absl::string_view method, int code, absl::string_view body);
 
 // The error of a redirect, which isn't followed: the token would go to another server. `location`
-// is the answer's field of this name; only its host is told.
+// is the answer's field of this name; only its host is shown.
 absl::Status ErrorOfRedirect(int code, absl::string_view location);
 
-// The error that a v1 Status object tells, as a watch's ERROR event has it.
+// The error that a v1 Status object reports, as a watch's ERROR event has it.
 absl::Status ErrorOfStatus(absl::string_view method, const nlohmann::json& object);
 
 // The wait that a Retry-After field asks for: seconds, or a date. nullopt: it is neither.

@@ -27,7 +27,7 @@ class TestAuthority {
   TestAuthority() : key_(NewKey()), certificate_(New(key_.get(), "authority")) {
     Extend(certificate_.get(), NID_basic_constraints, "critical,CA:TRUE");
     // All authorities have one name, as those of a cluster that replaces its own: the key's
-    // identifier tells them apart.
+    // identifier distinguishes them.
     Extend(certificate_.get(), NID_subject_key_identifier, "hash");
     Sign(certificate_.get(), certificate_.get());
   }

@@ -18,7 +18,7 @@ constexpr size_t kMostTokenBytes = 32 * 1024;
 absl::StatusOr<std::string> TextOf(const FsRoot& host, const FileOrText& source) {
   if (source.file.empty()) return source.text;
   absl::StatusOr<std::string> text = ReadRegularFile(host, source.file, kMostFileBytes);
-  // Without a word of authorities, those of the machine would be trusted.
+  // Without named authorities, those of the machine would be trusted.
   if (text.ok() && absl::StripAsciiWhitespace(*text).empty()) {
     return absl::UnauthenticatedError(absl::StrCat("credentials: ", source.file, " is empty"));
   }

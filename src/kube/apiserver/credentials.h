@@ -22,8 +22,8 @@ struct Credentials {
   }
 };
 
-// Reads all files anew. UNAUTHENTICATED: one can't be read, or holds no token; its content is in no
-// message.
+// Reads all files again. UNAUTHENTICATED: one can't be read, or holds no token; its content is in
+// no message.
 absl::StatusOr<Credentials> LoadCredentials(const ApiServerAddress& address);
 
 }  // namespace plimsoll::kube

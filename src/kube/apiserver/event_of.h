@@ -9,7 +9,7 @@
 
 namespace plimsoll::kube {
 
-// The event that a frame is. The error that an event of the type ERROR tells; UNAVAILABLE: the
+// The event that a frame is. The error that an event of the type ERROR reports; UNAVAILABLE: the
 // frame is no event.
 absl::StatusOr<WatchEvent> EventOf(nlohmann::json frame);
 

@@ -55,7 +55,7 @@ class FakeApiClient : public ApiClient {
   using Json = nlohmann::json;
   static constexpr int kAlways = std::numeric_limits<int>::max();
 
-  // What others do to the server's objects. `path` is an object's.
+  // Changes by others to the server's objects. `path` is an object's.
   void Put(absl::string_view path, Json object) {
     const absl::MutexLock lock(&mutex_);
     store_.Put(ReadFakeTarget(path), std::move(object));

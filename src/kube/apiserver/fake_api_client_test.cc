@@ -121,7 +121,7 @@ TEST(FakeApiClient, FailsAsOftenAsAsked) {
   EXPECT_TRUE(server.TakeLines().empty());
 }
 
-// The types and names that a watch tells until the first that is called "end".
+// The types and names that a watch sends until the first that is called "end".
 std::vector<std::string> WatchLines(FakeApiClient& server, const std::string& path) {
   std::vector<std::string> told;
   EXPECT_TRUE(server

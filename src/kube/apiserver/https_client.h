@@ -35,7 +35,7 @@ struct ApiClientOptions {
 // idle connection or makes one, a watch always makes one. No proxy is asked for. Redirects are not
 // followed.
 //
-// The files of the address are read anew for each call and watch. After 401 the call is repeated
+// The files of the address are read again for each call and watch. After 401 the call is repeated
 // once if they hold another token by then. A 429 or 503 with a Retry-After within the call's
 // patience (a watch's: ten seconds) is waited for. A call whose connection was idle before and
 // broke before any answer is repeated once on a new one, unless it is a POST. Nothing else is

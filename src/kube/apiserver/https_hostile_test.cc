@@ -86,10 +86,10 @@ TEST_F(HttpsHostileTest, AHugeBody) {
       },
       options);
   EXPECT_THAT(Fail().message(), HasSubstr("longer than 97.7 KiB"));
-  // As the bound is by default: two answers at a time fit into the service's memory.
+  // The default bound: two answers at a time fit into the service's memory.
   StartWith(TestAnswer(200, absl::StrCat("{\"a\":\"", std::string(4'200'000, 'x'), "\"}")));
   EXPECT_THAT(Fail().message(), HasSubstr("longer than 4 MiB"));
-  // Of an error nothing beyond a megabyte is read.
+  // A client reads nothing of an error beyond a megabyte.
   StartWith(TestAnswer(500, std::string(2'000'000, 'x')));
   EXPECT_THAT(Fail().message(), HasSubstr("longer than 1 MiB"));
 }

@@ -57,7 +57,7 @@ class HttpsTestServer {
   // One connection, for the function that serves it.
   class Peer {
    public:
-    // False: the client has gone, or the server ends.
+    // False: the client has left, or the server ends.
     bool Send(absl::string_view bytes) {
       while (!bytes.empty()) {
         const int count = SSL_write(tls_, bytes.data(), static_cast<int>(bytes.size()));

@@ -171,7 +171,7 @@ TEST_F(HttpsTlsTest, AClientsKeyThatIsNone) {
   }
 }
 
-// What a client meets at a port where something else listens.
+// The error of a client at a port where something else listens.
 absl::Status AskPlain(ApiClient& client, const LoopbackListener& listener,
                       const std::string& words) {
   std::thread server([&] {

@@ -31,7 +31,7 @@ std::string EventText(const std::string& type, const std::string& name, int vers
 
 class HttpsWatchTest : public HttpsTest {
  protected:
-  // Watches to the end and keeps what it is told.
+  // Watches to the end and keeps the events.
   absl::Status Watch(const std::string& path = kWatch) {
     told_.clear();
     return client_->Watch(path, [this](const WatchEvent& event) {

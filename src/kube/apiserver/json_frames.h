@@ -12,8 +12,8 @@
 
 namespace plimsoll::kube {
 
-// Of one object. A value takes many times its text's size in memory ("[]" about forty). A page of
-// ResourceSlices, the largest of what is asked for, has 2 MiB and 40,000 values at most.
+// Limits of one object. A value takes many times its text's size in memory ("[]" about forty). A
+// page of ResourceSlices, the largest of what is asked for, has 2 MiB and 40,000 values at most.
 struct JsonLimits {
   size_t bytes = 4 * 1024 * 1024;
   size_t depth = 100;

@@ -66,7 +66,7 @@ TEST(JsonFrames, HoldsItsLimits) {
   EXPECT_THAT(
       Frames(absl::StrCat("{\"a\":\"", std::string(100, 'x')), 1, limits).status().message(),
       HasSubstr("more than 60"));
-  // Of each object, not of all.
+  // The limit of each object, not of all.
   std::string many;
   for (int i = 0; i < 100; ++i) absl::StrAppend(&many, "{\"a\":[1,2]}\n");
   EXPECT_EQ(Frames(many, 7, limits)->size(), 100u);

@@ -16,7 +16,7 @@ namespace {
 
 namespace http = boost::beast::http;
 
-// Its caller takes the body away while it comes, and bounds it.
+// A body that the caller takes away while it comes, and bounds.
 using PieceBody = dial::KeptBody<std::numeric_limits<size_t>::max()>;
 
 absl::Status ResponseFault(const boost::system::error_code& error) {

@@ -12,7 +12,7 @@
 
 namespace plimsoll::kube {
 
-// A text of its own, or a file's, which is read anew at each use: tokens and certificates are
+// A text of its own, or a file's, which is read again at each use: tokens and certificates are
 // replaced while programs run. The file counts where both are set.
 struct FileOrText {
   std::string file;
@@ -38,16 +38,16 @@ inline constexpr char kServiceAccountDirectory[] = "/var/run/secrets/kubernetes.
 // echo of a password in the URL.
 absl::Status SetServerUrl(absl::string_view url, ApiServerAddress& address);
 
-// As a pod's service account has it: KUBERNETES_SERVICE_HOST and _PORT of the environment, and the
-// files "token", "ca.crt" and "namespace" of the directory. FAILED_PRECONDITION: this is no pod.
+// The address in a pod's service account: KUBERNETES_SERVICE_HOST and _PORT of the environment, and
+// the files "token", "ca.crt" and "namespace" of the directory. FAILED_PRECONDITION: no pod.
 absl::StatusOr<ApiServerAddress> InClusterAddress(
     const std::function<const char*(const char*)>& environment,
     const std::string& directory = kServiceAccountDirectory);
 
-// As the context of a kubeconfig has it; empty: its current-context. Relative file names are taken
-// from the kubeconfig's directory. INVALID_ARGUMENT says file, line and what to write instead, for
-// what this client doesn't do: exec plug-ins, auth providers, passwords, proxies, impersonation,
-// servers that are not verified.
+// The address in the context of a kubeconfig; empty: its current-context. Relative file names are
+// taken from the kubeconfig's directory. INVALID_ARGUMENT says file, line and what to write
+// instead, for what this client doesn't do: exec plug-ins, auth providers, passwords, proxies,
+// impersonation, servers that are not verified.
 absl::StatusOr<ApiServerAddress> KubeconfigAddress(const std::string& path,
                                                    const std::string& context = "");
 // The same for a kubeconfig's text. `path` is for messages and relative names.

@@ -16,7 +16,7 @@
 namespace plimsoll::kube {
 namespace {
 
-// Of one TLS record.
+// The content of one TLS record.
 constexpr size_t kPieceBytes = 16 * 1024;
 
 using Context = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
@@ -65,7 +65,7 @@ struct TlsStream::State {
       ERR_clear_error();
       const int result = step();
       const int error = SSL_get_error(tls.get(), result);
-      // A farewell is worth sending even so: it tells the peer what is wrong with its certificate.
+      // A farewell is worth sending even so: it shows the peer what is wrong with its certificate.
       const absl::Status flushed = Flush(deadline);
       if (result <= 0 && error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE) {
         if (error == SSL_ERROR_ZERO_RETURN) return absl::OutOfRangeError("the peer is done");

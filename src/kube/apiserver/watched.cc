@@ -176,7 +176,7 @@ absl::Status Watched::WatchOn(bool* progress) {
       });
   const absl::Status status = FirstError(fault, ended);
   *progress = *progress || SteadyNow() > is_long;
-  // Of the watch's own words, only these two say that its version is of no use.
+  // Only these two of the watch's own words say that its version is of no use.
   if (!fault.ok() || absl::IsOutOfRange(status) || absl::IsInvalidArgument(status)) {
     version_.clear();
   }

@@ -47,7 +47,7 @@ struct WatchedOptions {
   std::function<void()> on_listed;
   // After each failed attempt, and with OK after the success that follows one.
   std::function<void(const absl::Status&)> on_state;
-  // Of lists and watches that failed, or ended before they told anything.
+  // Delays after lists and watches that failed, or ended before they reported anything.
   RetryDelayOptions retry = {
       .first = absl::Milliseconds(800), .longest = absl::Seconds(30), .jitter = {}};
   size_t page = 16;            // objects asked for at a time: ApiClient's bodies are bounded
@@ -56,8 +56,8 @@ struct WatchedOptions {
 
 // Lists once, then watches from the list's resourceVersion on and resumes a watch that ended where
 // it ended, by bookmarks too. A version that the server no longer knows (410 Gone), and a server
-// that goes back in time (a replica that lags, a store set back), make it list anew: changes that
-// were missed are then told from the difference. Thread-safe.
+// that goes back in time (a replica that lags, a store set back), make it list again: changes that
+// were missed are then reported from the difference. Thread-safe.
 class Watched {
  public:
   // Starts the thread. `client` outlives this.
@@ -86,7 +86,7 @@ class Watched {
   absl::Status ListAnew();
   absl::Status WatchOn(bool* progress);
   absl::Status Take(const WatchEvent& event);
-  // Puts the object in its place and tells, unless it is there already. Null: it is gone.
+  // Stores the object and reports it, unless it is there already. Null: it is gone.
   void Change(const std::string& key, Json object);
   std::string PathWith(std::vector<std::pair<std::string, std::string>> parameters) const;
   bool Rest(absl::Duration wait);

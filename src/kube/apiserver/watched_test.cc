@@ -58,7 +58,7 @@ class WatchedTest : public ::testing::Test {
   bool AwaitWatch() {
     return WaitUntil([&] { return server_.watches() == 1; });
   }
-  // What was told since the last call, once it is `count`.
+  // The reports since the last call, once there are `count`.
   std::vector<std::string> TakeTold(size_t count) {
     EXPECT_TRUE(WaitUntil([&] {
       const absl::MutexLock lock(&mutex_);

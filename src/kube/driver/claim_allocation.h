@@ -11,7 +11,7 @@
 
 namespace plimsoll::kube {
 
-// As kubelet names a claim.
+// A claim, named as kubelet names it.
 struct ClaimRef {
   std::string claim_namespace;
   std::string name;
@@ -23,7 +23,7 @@ struct ClaimRef {
 std::string Display(const ClaimRef& claim);
 // INVALID_ARGUMENT: no such claim can exist, and its names must get into no path.
 absl::Status CheckClaimRef(const ClaimRef& claim);
-// Of the object.
+// The path of the claim's object.
 std::string PathOf(const ClaimRef& claim);
 
 struct AllocatedDevice {

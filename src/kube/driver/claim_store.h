@@ -56,7 +56,7 @@ class ClaimStore {
   // OK without such a row.
   absl::Status Remove(const std::string& uid);
   absl::StatusOr<int64_t> Count();
-  // Those with a pod, sorted by uid.
+  // The claims with a pod, sorted by uid.
   absl::StatusOr<std::vector<PreparedClaim>> ListOfPods();
 
  private:

@@ -10,7 +10,7 @@
 namespace plimsoll::kube {
 namespace {
 
-// Of pods in a message.
+// The number of pods in a message.
 constexpr size_t kMostNamedPods = 4;
 
 // Whether the error says that the API server can't be asked now, rather than what is so.
@@ -111,7 +111,7 @@ absl::StatusOr<std::vector<PluginDevice>> Claims::PrepareInTurn(const ClaimRef& 
   PLIMSOLL_RETURN_IF_ERROR(CheckClasses(wanted));
   PLIMSOLL_ASSIGN_OR_RETURN(qos::ClassNames classes, PodClassesOf(wanted.devices));
   if (classes.empty() && known && !known->pod_uid.empty()) {
-    // It was allocated anew, without the pod-level class.
+    // It was allocated again, without the pod-level class.
     PLIMSOLL_RETURN_IF_ERROR(link_.DropPodClasses(claim.uid));
   }
   // Before plimsolld knows: a crash in between leaves a row that says whom to ask to drop them.

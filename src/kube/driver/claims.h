@@ -1,4 +1,4 @@
-// Prepares and unprepares claims: what the API server says of one, what plimsolld is told, what
+// Prepares and unprepares claims: what the API server says of one, what plimsolld gets, what
 // kubelet gets. Knows no gRPC of kubelet's.
 #ifndef PLIMSOLL_KUBE_DRIVER_CLAIMS_H_
 #define PLIMSOLL_KUBE_DRIVER_CLAIMS_H_
@@ -56,10 +56,10 @@ class Claims {
   void RuntimeIsBack() { must_tell_again_ = true; }
   // TellAgain has something to do: it hasn't succeeded yet, or not since plimsolld came back.
   bool must_tell_again() const { return must_tell_again_; }
-  // Tells plimsolld pod-level classes of prepared claims that it doesn't know: it may have lost
+  // Sets in plimsolld pod-level classes of prepared claims that it doesn't know: it may have lost
   // them, and kubelet never has a claim prepared twice. Claims that only plimsolld knows stay: this
   // disk may be the one that has lost them. `refused` gets one sentence if plimsolld refuses some.
-  // An error: plimsolld or the disk can't answer now, and nothing or a part is told.
+  // An error: plimsolld or the disk can't answer now, and nothing or a part is set.
   absl::Status TellAgain(const std::function<void(const std::string&)>& refused);
 
  private:
@@ -74,7 +74,7 @@ class Claims {
   absl::Status CheckClasses(const PreparedClaim& claim) const;
   absl::Status UnprepareInTurn(const ClaimRef& claim);
   absl::Status TellLacking(const std::function<void(const std::string&)>& refused);
-  // Tells what the disk knows by now, if it does.
+  // Sets what the disk knows by now, if it does.
   absl::Status TellOneAgain(const std::string& uid);
 
   ApiClient& api_;

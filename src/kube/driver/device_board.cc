@@ -11,7 +11,7 @@ namespace plimsoll::kube {
 namespace {
 
 constexpr char kLost[] = "plimsolld doesn't answer";
-// Of devices in a message.
+// The number of devices in a message.
 constexpr size_t kMostNamed = 20;
 
 std::string NamesOf(const std::vector<PoolDevice>& devices) {

@@ -83,7 +83,7 @@ class Driver final : public ClassDriver {
       const absl::MutexLock lock(&mutex_);
       server = std::move(server_);
     }
-    // Its end takes a while.
+    // The server's end takes a while.
     server.reset();
   }
 
@@ -173,7 +173,7 @@ class Driver final : public ClassDriver {
 };
 
 // A damaged database would keep the node's claims from starting and from ending until somebody
-// comes. Its rows are had again: kubelet names claims, and the API server tells them.
+// comes. Its rows are had again: kubelet names claims, and the API server has them.
 absl::StatusOr<std::unique_ptr<ClaimStore>> OpenStore(const DriverOptions& options) {
   absl::StatusOr<std::unique_ptr<ClaimStore>> store = ClaimStore::Open(options.state);
   if (!absl::IsDataLoss(store.status())) return store;
@@ -192,7 +192,7 @@ absl::StatusOr<std::unique_ptr<ClassDriver>> ClassDriver::Start(ApiClient& api, 
   PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<ClaimStore> store, OpenStore(options));
   auto driver = std::make_unique<Driver>(api, link, std::move(options), std::move(store));
   const absl::Status served = driver->Serve();
-  // Its parts wait for calls of the client.
+  // The driver's parts wait for calls of the client.
   if (!served.ok()) api.Stop();
   PLIMSOLL_RETURN_IF_ERROR(served);
   return std::unique_ptr<ClassDriver>(std::move(driver));

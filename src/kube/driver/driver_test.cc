@@ -172,7 +172,7 @@ TEST_F(DriverTest, OnceRegisteredPlimsolldKnowsThatTheSchedulerGivesOutClasses) 
   EXPECT_TRUE(WaitUntil([&] { return !link_.calls().empty(); })) << "it may have lost its state";
 }
 
-// As after a restart with the service manager's sockets, which kubelet doesn't notice.
+// A restart with the service manager's sockets, which kubelet doesn't notice.
 TEST_F(DriverTest, ACallOfKubeletsShowsThatItIsRegistered) {
   Start();
   dra::NodePrepareResourcesResponse response;
@@ -191,7 +191,7 @@ TEST_F(DriverTest, APlimsolldThatComesBackHearsWhatItHasLost) {
   driver_->Report(nullptr);
   Tell(ReportForTest());
   EXPECT_TRUE(WaitUntil([&] { return link_.told().contains("u1"); }));
-  // As it does while this program is away.
+  // Drops a claim's classes while this program is away.
   End();
   ASSERT_TRUE(link_.DropPodClasses("u1").ok());
   FakeApiClient api;

@@ -22,7 +22,7 @@ inline constexpr int64_t kHealthTimeoutSeconds = 1800;
 // Each stream sends the newest states; what a slow reader misses, it never gets.
 class HealthStreams final : public v1alpha1::DRAResourceHealth::CallbackService {
  public:
-  // Of a server's clients, which are kubelet and people that look.
+  // The number of a server's clients, which are kubelet and people that look.
   static constexpr size_t kMostStreams = 16;
 
   // The board outlives this.

@@ -17,7 +17,7 @@
 
 namespace plimsoll::kube {
 
-// Of a call.
+// The number of claims in a call.
 inline constexpr int kMaxClaims = 1000;
 
 // One of the two sockets.

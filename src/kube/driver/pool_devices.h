@@ -24,7 +24,7 @@ struct PoolDevice {
   bool operator==(const PoolDevice&) const = default;
 };
 
-// Sorted by name. A type that the machine can't have, or a class that has gone, has no device.
+// Sorted by name. A type that the machine can't have, or a removed class, has no device.
 std::vector<PoolDevice> PoolDevicesOf(const NodeReport& report);
 
 // The text, or its beginning and "..." where it is longer than an attribute may be. Whole UTF-8

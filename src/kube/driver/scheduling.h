@@ -1,5 +1,5 @@
-// Tells plimsolld that the cluster's scheduler gives out classes, once kubelet has registered the
-// driver.
+// Notifies plimsolld that the cluster's scheduler gives out classes, once kubelet has registered
+// the driver.
 #ifndef PLIMSOLL_KUBE_DRIVER_SCHEDULING_H_
 #define PLIMSOLL_KUBE_DRIVER_SCHEDULING_H_
 
@@ -12,7 +12,7 @@
 namespace plimsoll::kube {
 
 // Thread-safe. plimsolld remembers what it was told. A driver that is started again beside a
-// kubelet that knows it tells it at kubelet's first call.
+// kubelet that knows it notifies it at kubelet's first call.
 class Scheduling {
  public:
   // Both outlive this.
@@ -29,7 +29,7 @@ class Scheduling {
   bool registered() const { return registered_; }
   bool has_news() const { return must_tell_; }
 
-  // Tells it if there is something to tell and plimsolld answers; its next report is the time for
+  // Notifies it if there is news and plimsolld answers; its next report is the time for
   // another try.
   absl::Status Tell() {
     if (!must_tell_ || !board_.has_devices() || board_.is_lost()) return absl::OkStatus();

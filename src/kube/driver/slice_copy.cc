@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kMostDeleted = 100;
-// Of 64 devices each: more than any node has, and little enough to be kept.
+// The number of slices, 64 devices each: more than any node has, and little enough to be kept.
 constexpr size_t kMostSlices = 100;
 
 // Versions of one resource are numbers in order (KEP-5504). 0: it has none that is one.
@@ -45,7 +45,7 @@ WatchedOptions SliceCopy::OptionsFor(const std::string& node,
   options.on_change = [this](const ObjectChange& change) { Hear(change); };
   options.on_listed = [this] {
     {
-      // A list is the truth of its moment: what was made before it and isn't in it has gone.
+      // A list is the truth of its moment: what was made before it and isn't in it is removed.
       const absl::MutexLock lock(&mutex_);
       written_.clear();
     }
@@ -82,7 +82,7 @@ void SliceCopy::NoteDeleted(const std::string& name, uint64_t version) {
 }
 
 std::map<std::string, Json> SliceCopy::Slices() const {
-  // In this order: what the watch tells in between is in the second, and newer than in the first.
+  // In this order: what the watch reports in between is in the second, and newer than in the first.
   std::map<std::string, Written> written;
   {
     const absl::MutexLock lock(&mutex_);

@@ -1,5 +1,5 @@
-// This node's ResourceSlices of this driver as they are: what a watch tells, and our own writes
-// that it hasn't told yet.
+// This node's ResourceSlices of this driver as they are: what a watch reports, and our own writes
+// that it hasn't reported yet.
 #ifndef PLIMSOLL_KUBE_DRIVER_SLICE_COPY_H_
 #define PLIMSOLL_KUBE_DRIVER_SLICE_COPY_H_
 
@@ -33,13 +33,13 @@ class SliceCopy {
   std::map<std::string, nlohmann::json> Slices() const;
   // The answer to a write of ours.
   void Remember(const nlohmann::json& answer);
-  // The object has gone, as an answer says.
+  // The object is removed, as an answer says.
   void Forget(const std::string& name);
 
  private:
   struct Written {
-    nlohmann::json object;  // the answer; null: the object has gone
-    uint64_t version = 0;   // of the object; of one that has gone, the last known
+    nlohmann::json object;  // the answer; null: the object is removed
+    uint64_t version = 0;   // of the object; of a removed one, the last known
   };
 
   WatchedOptions OptionsFor(const std::string& node,
@@ -49,9 +49,9 @@ class SliceCopy {
 
   const std::function<void()> on_change_;
   mutable absl::Mutex mutex_;
-  // By name: our last write, until the watch tells it or news of it.
+  // By name: our last write, until the watch reports it or news of it.
   std::map<std::string, Written> written_ ABSL_GUARDED_BY(mutex_);
-  // By name: the last version of an object that has gone.
+  // By name: the last version of a removed object.
   std::map<std::string, uint64_t> deleted_ ABSL_GUARDED_BY(mutex_);
   Watched watched_;  // last: it calls the members above
 };

@@ -88,7 +88,7 @@ absl::StatusOr<bool> SlicePublisher::Publish() {
   if (!devices) return false;
   const Slices present = copy_.Slices();
   if (IsPublished(SlicesOf(*devices, frame_), present)) return true;
-  // A Node that was made anew has another uid, and its old slices go.
+  // A Node that was made again has another uid, and its old slices go.
   PLIMSOLL_ASSIGN_OR_RETURN(frame_.node_uid, NodeUid());
   if (IsPublished(SlicesOf(*devices, frame_), present)) return true;
   const absl::Status written = Write(SlicesOf(*devices, frame_), present);
@@ -117,7 +117,7 @@ bool SlicePublisher::IsPublished(const std::vector<Json>& wanted, const Slices& 
   for (const Json& each : wanted) {
     const auto found = present.find(TextOf(each, {"metadata", "name"}));
     if (found == present.end()) return false;
-    // Of a pool only the slices of the newest generation count.
+    // Only the slices of a pool's newest generation count.
     if (GenerationOf(found->second) != GenerationOf(present.begin()->second)) return false;
     const Json part = OwnPart(each);
     const Json seen = OwnPart(found->second);

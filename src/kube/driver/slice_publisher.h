@@ -28,7 +28,7 @@ struct SlicePublisherOptions {
   std::string node;
   // After each attempt: the slices are as the classes are (OK), or why not (it is tried again).
   std::function<void(const absl::Status&)> on_state;
-  // What this API server can't hold, once each.
+  // Reports the features that this API server lacks, once each.
   std::function<void(const std::string&)> warn;
   // Between two attempts. Changes meanwhile become one.
   absl::Duration rest = absl::Seconds(1);
@@ -51,7 +51,7 @@ class SlicePublisher {
   uint64_t writes() const { return writes_; }
 
  private:
-  // What the server made of a slice of ours: it may lack features, or have hooks that add to it.
+  // The server's version of a slice of ours: it may lack features, or have hooks that add to it.
   struct Accepted {
     nlohmann::json sent;  // both as of OwnPart
     nlohmann::json answer;
@@ -80,7 +80,7 @@ class SlicePublisher {
   std::optional<std::vector<PoolDevice>> devices_ ABSL_GUARDED_BY(mutex_);
   Reconciler* loop_ ABSL_GUARDED_BY(mutex_) = nullptr;  // reconciler_ while it lives
   std::atomic<uint64_t> writes_ = 0;
-  // Of the reconciler's thread alone:
+  // Used by the reconciler's thread alone:
   PoolFrame frame_;
   Dropped told_;
   std::map<std::string, Accepted> accepted_;  // by name

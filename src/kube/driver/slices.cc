@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Of an object's name 253 bytes are allowed; "-classes-" and a number follow.
+// The bound of a Node's name: an object's has 253 bytes; "-classes-" and a number follow.
 constexpr size_t kMaxNodeBytes = 220;
 
 // FNV-1a: the same in every build, as slices outlive the program.

@@ -37,7 +37,7 @@ void SetGeneration(nlohmann::json& slice, int64_t generation);
 // 0: the object has none, or one that has no successor.
 int64_t GenerationOf(const nlohmann::json& slice);
 
-// What an answer or a watch shows of a slice and we decide about: without the members that the
+// The part of a slice in an answer or a watch that we decide about: without the members that the
 // server adds, and without the generation.
 nlohmann::json OwnPart(const nlohmann::json& slice);
 

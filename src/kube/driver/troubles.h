@@ -14,7 +14,7 @@
 
 namespace plimsoll::kube {
 
-// Tells each trouble once, until it changes or has passed. Thread-safe.
+// Reports each trouble once, until it changes or has passed. Thread-safe.
 class Troubles {
  public:
   using Write = std::function<void(const std::string&)>;

@@ -36,7 +36,7 @@ class FakeLink final : public RuntimeLink {
     answer_ = std::move(status);
   }
 
-  // As Answer, to SetPodClasses alone.
+  // Sets the answer to SetPodClasses alone.
   void AnswerToSets(absl::Status status) {
     absl::MutexLock lock(&mutex_);
     answer_to_sets_ = std::move(status);

@@ -1,4 +1,4 @@
-// plimsoll-kube's link to plimsolld: the node as it tells it, and pod-level classes as told to it.
+// plimsoll-kube's link to plimsolld: the node as it reports it, and pod-level classes.
 #ifndef PLIMSOLL_KUBE_LINK_RUNTIME_LINK_H_
 #define PLIMSOLL_KUBE_LINK_RUNTIME_LINK_H_
 

@@ -27,7 +27,7 @@ enum class ManifestPart {
 };
 
 struct ManifestOptions {
-  // Of plimsoll-kube's service account and DaemonSet.
+  // The namespace of plimsoll-kube's service account and DaemonSet.
   std::string name_space = "plimsoll-system";
   std::string image = "plimsoll-kube:latest";
   // All classes that a node of the cluster has; duplicates count once. At most kMostClasses.

@@ -13,7 +13,7 @@ namespace {
 // The API server's limits (ValidateEvent).
 constexpr size_t kLongestNote = 1024;
 constexpr size_t kLongestInstance = 128;
-// Of a name of 253 characters, for ".", and digits as client-go's.
+// The rest of a name of 253 characters holds a "." and digits as client-go's.
 constexpr size_t kIdDigits = 16;
 constexpr size_t kLongestName = 253 - 1 - kIdDigits;
 

@@ -86,7 +86,7 @@ NodeCondition ConditionOf(const ConditionKind& kind, const std::vector<std::stri
           ShortText(FirstFew(sentences, kMostSentences), kLongestMessage)};
 }
 
-// Troubles that no other condition tells.
+// Troubles that no other condition shows.
 NodeCondition Degraded(const ConditionKind& kind, const NodeReport& report) {
   std::vector<std::string> sentences;
   std::string reason;

@@ -33,7 +33,7 @@ inline constexpr char kDegraded[] = "PlimsollDegraded";
 
 // All conditions, in the order above. Messages have at most 1,000 bytes.
 std::vector<NodeCondition> ConditionsOf(const NodeReport& report);
-// Those of a node whose plimsolld doesn't answer.
+// The conditions of a node whose plimsolld doesn't answer.
 std::vector<NodeCondition> ConditionsWithoutRuntime();
 
 // Conditions of these types in the Node's status.

@@ -45,7 +45,7 @@ void AddClassLabels(const NodeReport& report, NodeFacts& facts) {
   }
 }
 
-// How much the annotation tells of classes; meanings make up most of it.
+// The annotation's detail about classes; meanings make up most of it.
 enum class ClassDetail { kMeanings, kNames, kTypes };
 
 json ClassesText(const NodeReport& report, ClassDetail detail) {

@@ -16,7 +16,7 @@ namespace plimsoll::kube {
 // Not thread-safe.
 class NodeNews {
  public:
-  // `known`: the Node's conditions as an earlier run left them, so that a restart tells nothing
+  // `known`: the Node's conditions as an earlier run left them, so that a restart reports nothing
   // twice.
   void Begin(const std::vector<NodeCondition>& known);
   bool has_begun() const { return has_begun_; }

@@ -9,7 +9,7 @@
 //
 // It needs these rights: nodes get, patch; nodes/status patch; events (events.k8s.io) create in
 // namespace default; noderesourcetopologies (topology.node.k8s.io) get, create, patch, delete. A
-// kind without its rights is told in the log and left out; the others go on.
+// kind without its rights is logged and left out; the others go on.
 #ifndef PLIMSOLL_KUBE_PUBLISH_NODE_PUBLISHER_H_
 #define PLIMSOLL_KUBE_PUBLISH_NODE_PUBLISHER_H_
 

@@ -32,7 +32,7 @@ class Publication {
   virtual absl::StatusOr<bool> Publish(const DesiredNode& desired, OwnNode& node,
                                        const Moment& at) = 0;
 
-  // The server's state is to be read anew at the next call.
+  // The server's state is to be read again at the next call.
   virtual void Forget() {}
 };
 

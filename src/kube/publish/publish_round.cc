@@ -52,7 +52,7 @@ absl::StatusOr<SteadyTime> PublishRound::Run(const Moment& at) {
   PLIMSOLL_ASSIGN_OR_RETURN(bool is_known, KnowNode(at));
   events_->Notice(desired_, node_, at);
   for (Lane& lane : lanes_) {
-    // A lane may find that the Node has gone: then the next waits for a new reading.
+    // A lane may find that the Node was removed: then the next waits for a new reading.
     if (!node_.is_known() || !is_known) break;
     if (lane.pace.IsDue(at.now)) PLIMSOLL_RETURN_IF_ERROR(RunLane(lane, at));
   }

@@ -23,7 +23,7 @@ namespace plimsoll::kube {
 struct RoundOptions {
   PublishOptions publish;
   PaceOptions pace;
-  // The server's objects are read anew so long after the last reading, shortened by a random part
+  // The server's objects are read again so long after the last reading, shortened by a random part
   // of a fifth: changes that another writer made to this program's parts are then mended.
   absl::Duration look_again = absl::Minutes(20);
   // A line for the log: good news, and what an administrator should see. Either may be null.
@@ -63,7 +63,7 @@ class PublishRound {
   DesiredNode desired_;
   Pace node_pace_;
   absl::StatusCode node_told_ = absl::StatusCode::kOk;
-  SteadyTime look_at_ = kNever;  // when the objects are to be read anew
+  SteadyTime look_at_ = kNever;  // when the objects are to be read again
   std::vector<Lane> lanes_;
   EventPublication* events_ = nullptr;  // one of the lanes'
 };

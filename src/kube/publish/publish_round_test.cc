@@ -1,4 +1,4 @@
-// The publisher's requests to a server that does as it is told, and the objects that they leave.
+// The publisher's requests to a server that obeys, and the objects that they leave.
 #include "kube/publish/publish_round.h"
 
 #include "kube/publish/metadata_patch.h"

@@ -38,7 +38,7 @@ class RoundTest : public testing::Test {
     options_.publish.annotations = {"classes"};
   }
 
-  // As kubelet and others left it.
+  // Stores the Node that kubelet and others left.
   void PutNode(const std::string& uid = "uid-n1") {
     Json node = Json::parse(R"({
       "metadata": {"labels": {"kubernetes.io/os": "linux"}, "annotations": {"a": "b"}},
@@ -55,7 +55,7 @@ class RoundTest : public testing::Test {
   }
   void Lose() { round_->Take(nullptr, now_); }
 
-  // One round; then it is told what the server was asked.
+  // Runs one round, and returns the server's requests.
   std::vector<std::string> Round() {
     const auto next = round_->Run({now_, time_});
     EXPECT_TRUE(next.ok()) << next.status();

@@ -52,8 +52,8 @@ std::vector<ZoneTitle> TitlesOf(const ZoneTree& tree) {
   for (size_t i = 0; i < zones.size(); ++i) {
     if (!titles[i].name.empty()) continue;
     titles[i] = {zones[i].name, zones[i].type};
-    // Of a foreign topology: another zone is called as the plugins call a NUMA node, or a NUMA node
-    // is of their type without such a name, which they would take for a fault.
+    // A foreign topology may differ: another zone is called as the plugins call a NUMA node, or a
+    // NUMA node is of their type without such a name, which they would take for a fault.
     if (titles[i].type == kPluginType) titles[i].type = topology::kNumaNode;
     while (!given.insert(titles[i].name).second) titles[i].name += "'";
   }

@@ -34,9 +34,9 @@ struct NodeIdentity {
 
 // The zones are KEP-5224's, in their order, but for two things that the plugins expect:
 // - A NUMA node with a number below 64 is named "node-<number>" and of type "Node".
-// - A NUMA node tells the CPUs of all zones in it, which tell none (zone_amounts.h).
-// Allocatable is the capacity: plimsolld tells the pods' part of the node. Kubelet's policy and
-// scope are told if there is such a zone, since by them the plugins demand one.
+// - A NUMA node has the CPUs of all zones in it, which have none (zone_amounts.h).
+// Allocatable is the capacity: plimsolld reports the pods' part of the node. Kubelet's policy and
+// scope are shown if there is such a zone, since by them the plugins demand one.
 //
 // NOT_FOUND: the report has no topology. INVALID_ARGUMENT: its zones don't make a tree.
 // RESOURCE_EXHAUSTED: its NUMA nodes alone are more than kLargestTopology.

@@ -199,7 +199,7 @@ TEST(TopologyObject, PatchHasOnlyWhatDiffers) {
   present["zones"].erase(0);
   EXPECT_EQ(TopologyPatch(present, wanted),
             json({{"metadata", {{"resourceVersion", "7"}}}, {"zones", wanted["zones"]}}));
-  // A Node that was made anew has another uid.
+  // A Node that was made again has another uid.
   present = wanted;
   present["metadata"]["ownerReferences"][0]["uid"] = "another";
   EXPECT_EQ(TopologyPatch(present, wanted)["metadata"]["ownerReferences"],

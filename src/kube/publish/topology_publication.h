@@ -1,4 +1,4 @@
-// The NodeResourceTopology of the own node, kept as plimsolld tells it.
+// The NodeResourceTopology of the own node, kept as plimsolld reports it.
 #ifndef PLIMSOLL_KUBE_PUBLISH_TOPOLOGY_PUBLICATION_H_
 #define PLIMSOLL_KUBE_PUBLISH_TOPOLOGY_PUBLICATION_H_
 

@@ -29,7 +29,7 @@ using Amounts = std::map<std::string, Amount>;  // by resource
 // - A device near to several NUMA nodes counts at each of them, taken or not, since it can be used
 //   from each.
 // - Memory pinned to a NUMA node without a zone of its own is taken from the other zones that have
-//   the resource, in their order: a hidden zone's memory is told with an outer one.
+//   the resource, in their order: a hidden zone's memory is shown with an outer one.
 std::vector<Amounts> AmountsOf(const topology::ZoneTree& tree, const Exclusive* exclusive);
 
 }  // namespace plimsoll::kube

@@ -117,7 +117,7 @@ absl::StatusOr<uint64_t> EvictionBytes(const Configuration& configuration, uint6
   }
   absl::string_view share = available;
   if (absl::ConsumeSuffix(&share, "%")) {
-    // As kubelet computes it: the share as a 32-bit number.
+    // Kubelet computes the same: the share as a 32-bit number.
     float percent = 0;
     if (!absl::SimpleAtof(share, &percent) || !(percent >= 0 && percent <= 100)) {
       return absl::InvalidArgumentError(absl::StrCat("evictionHard: memory.available: \"",

@@ -1,4 +1,4 @@
-// For tests: machines with the topologies that plimsolld tells of them.
+// For tests: machines with the topologies that plimsolld reports of them.
 #ifndef PLIMSOLL_KUBELET_CONFIG_MACHINES_FOR_TEST_H_
 #define PLIMSOLL_KUBELET_CONFIG_MACHINES_FOR_TEST_H_
 
@@ -35,7 +35,7 @@ inline topology::Machine MachineOf(const std::vector<topology::NumaNode>& nodes)
   return machine;
 }
 
-// The zone of a NUMA node with the CPUs in it, as it is told.
+// The zone of a NUMA node with the CPUs in it, as reported.
 inline topology::Zone ZoneOf(uint32_t id, const std::string& cpus,
                              const std::map<std::string, std::string>& resources) {
   topology::Zone zone{.name = absl::StrCat("numa-", id), .type = topology::kNumaNode};

@@ -1,4 +1,4 @@
-// What kubelet counts on this machine, and which part of it plimsolld tells as pods'.
+// The amounts that kubelet counts on this machine, and the part that plimsolld reports as pods'.
 #ifndef PLIMSOLL_KUBELET_CONFIG_NODE_SHARE_H_
 #define PLIMSOLL_KUBELET_CONFIG_NODE_SHARE_H_
 
@@ -20,10 +20,10 @@ namespace plimsoll::kubelet {
 struct NumaShare {
   uint64_t memory = 0;
   uint64_t hugepages = 0;
-  // What kubelet's memory manager counts, by the node's own file; 0: not known. Some kernels leave
-  // out memory that was added after the start.
+  // Memory that kubelet's memory manager counts, by the node's own file; 0: not known. Some kernels
+  // leave out memory that was added after the start.
   uint64_t file_memory = 0;
-  // What is told of it; none: all is left out.
+  // The reported part of it; none: all is left out.
   uint64_t told_memory = 0;
   uint64_t told_hugepages = 0;
 };
@@ -44,7 +44,7 @@ struct NodeShare {
   uint64_t swap = 0;
 
   resources::CpuSet LeftOut() const;  // CPUs that aren't told
-  // The machine's memory beside huge pages, and what of it is told.
+  // The machine's memory beside huge pages, and the reported part.
   uint64_t PlainMemory() const;
   uint64_t ToldPlainMemory() const;
 };

@@ -29,7 +29,7 @@ TEST(NodeShareTest, HugePagesAreNoPlainMemory) {
   EXPECT_THAT(share.left_hugepages, ElementsAre(Pair("hugepages-2Mi", kGi)));
 }
 
-// Of a machine whose containers are kept from some CPUs, kubelet counts those too.
+// On a machine whose containers are kept from some CPUs, kubelet counts those too.
 TEST(NodeShareTest, CpusOutsideOfCpusetsAreLeftOut) {
   const auto share = ShareOf({{ZoneOf(0, "2-3", {{"memory", "1Gi"}})}},
                              MachineOf({NodeOf(0, "2-3", kGi)}), Cpus("0-3"));

@@ -14,12 +14,12 @@ uint64_t LessThan(uint64_t a, uint64_t b) {
   return a > b ? a - b : 0;
 }
 
-// What kubelet would give to pods of a node beside huge pages, if nothing were reserved.
+// The node's memory beside huge pages that kubelet would give to pods, if nothing were reserved.
 uint64_t PlainOf(const NumaShare& node) {
   return LessThan(node.memory, node.hugepages);
 }
 
-// What of it isn't told. Huge pages that pods don't have are not theirs as plain memory either.
+// The part that isn't reported. Huge pages that pods lack are not theirs as plain memory either.
 uint64_t LeftOf(const NumaShare& node) {
   return LessThan(PlainOf(node), LessThan(node.told_memory, node.told_hugepages));
 }

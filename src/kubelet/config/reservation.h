@@ -1,4 +1,4 @@
-// A kubelet's reservations that leave to pods what plimsolld tells.
+// A kubelet's reservations that leave to pods what plimsolld reports.
 #ifndef PLIMSOLL_KUBELET_CONFIG_RESERVATION_H_
 #define PLIMSOLL_KUBELET_CONFIG_RESERVATION_H_
 
@@ -16,7 +16,7 @@ struct ReservationOptions {
   std::string endpoint;  // of plimsolld: "unix:///run/plimsoll/plimsoll.sock"
   bool static_cpus = false;
   bool static_memory = false;
-  // What kubelet keeps from pods besides: for eviction, and by kubeReserved.
+  // Memory that kubelet keeps from pods besides: for eviction, and by kubeReserved.
   uint64_t eviction_bytes = 0;
   uint64_t kube_bytes = 0;
 };
@@ -30,7 +30,7 @@ struct Reservation {
   uint64_t system_bytes = 0;
   // With static memory, by NUMA node: their sum is what system, kubelet and eviction have.
   std::map<uint32_t, uint64_t> node_bytes;
-  // What can't be reserved so, and what follows: sentences.
+  // Sentences on amounts that can't be reserved so, and what follows.
   std::vector<std::string> notes;
 };
 

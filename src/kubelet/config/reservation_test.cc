@@ -114,7 +114,7 @@ TEST(ReservationTest, StaticMemoryNeedsNodesAndSomeMemory) {
   EXPECT_THAT(Reserve(whole, options).status().message(), HasSubstr("nothing is"));
 }
 
-// As on a kernel whose node files leave out memory that came later.
+// A kernel whose node files leave out memory that came later.
 TEST(ReservationTest, NodeFilesThatCountLessAreNamed) {
   NodeShare share = SmallShare();
   share.nodes[0].file_memory = 10 * kGi;
@@ -171,7 +171,7 @@ TEST(ReservationTest, AsJson) {
     "reservedMemory": [{"numaNode": 0, "limits": {"memory": "1Gi"}}]})"));
 }
 
-// What is printed passes the check, in both forms.
+// The printed configuration passes the check, in both forms.
 TEST(ReservationTest, WhatIsPrintedHasNoConflict) {
   for (const NodeShare& share : {SmallShare(), TwoNodesShare()}) {
     for (const bool is_static : {false, true}) {
