@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kJoinThreads = 16;
 constexpr size_t kMostJoins = 64;
-// Events wait in thousands for a while after the plugin at fault has gone; the next one, which is
+// Events wait in thousands for a while after the plugin at fault has ended; the next one, which is
 // asked since a moment only, is innocent.
 constexpr absl::Duration kHolderPatience = absl::Milliseconds(500);
 constexpr absl::Duration kBetweenNameless = absl::Seconds(10);

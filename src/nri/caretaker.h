@@ -17,8 +17,8 @@
 namespace plimsoll::nri {
 
 // One thread ends connections that don't register, lets those that do join, drops the ended ones
-// and starts pre-installed plugins again. The other tells plugins what has happened, while no hook
-// does.
+// and starts pre-installed plugins again. The other notifies plugins of what has happened, while no
+// hook does.
 class Caretaker {
  public:
   Caretaker(Parts* parts, Dispatcher* dispatcher, Joiner* joiner, RuntimeService* service,

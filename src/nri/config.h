@@ -11,7 +11,7 @@
 namespace plimsoll::nri {
 
 struct PluginPolicy {
-  // Its absence, and any failure of it, fails the request.
+  // Whether the plugin's absence, and any failure of it, fails the request.
   bool required = false;
   // This many failures in a row (a timeout, a lost connection), of all requests or of one kind, end
   // the connection; 0: the first one does, as in other runtimes.

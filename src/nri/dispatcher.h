@@ -25,17 +25,17 @@ class Dispatcher {
   // name.
   void HasTurn() const ABSL_ASSERT_EXCLUSIVE_LOCK(parts_->turn) {}
 
-  // Tells plugins what has happened until now.
+  // Notifies plugins of what has happened until now.
   void Flush() ABSL_EXCLUSIVE_LOCKS_REQUIRED(parts_->turn);
 
   // Asks one plugin, if it wants that. The error is for the client: the plugin answered one, or it
-  // is required and didn't answer. If an optional one didn't, this tells, leaves `response` empty
+  // is required and didn't answer. If an optional one didn't, this logs, leaves `response` empty
   // and returns OK; `answered`, if given, is then false.
   absl::Status Ask(const std::shared_ptr<PluginConnection>& plugin, const PluginRequest& request,
                    google::protobuf::Message* response, bool* answered = nullptr);
 
-  // Tells an event to the plugins that know its object and haven't been told of this stage of it.
-  // Failures are told to people.
+  // Sends an event to the plugins that know its object and haven't been told of this stage of it.
+  // Failures are logged.
   void TellStage(const PluginRequest& request, const std::string& id, Stage stage);
   // The same for all plugins that know the object.
   void TellKnowing(const PluginRequest& request, const std::string& id);

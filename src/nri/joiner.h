@@ -1,4 +1,4 @@
-// Lets a registered plugin join: configures it and tells it all that there is.
+// Lets a registered plugin join: configures it and sends it all objects.
 #ifndef PLIMSOLL_NRI_JOINER_H_
 #define PLIMSOLL_NRI_JOINER_H_
 
@@ -26,7 +26,7 @@ class Joiner {
  private:
   absl::Status TryJoin(PluginConnection& plugin);
   absl::Status Synchronize(PluginConnection& plugin) ABSL_EXCLUSIVE_LOCKS_REQUIRED(parts_->turn);
-  // What is visible, and what is in the making and has been hooked.
+  // The visible objects, and those in the making that have been hooked.
   NodePicture Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(parts_->turn);
 
   Parts* const parts_;

@@ -31,7 +31,7 @@ class Makings {
 
   // The making ends with the last copy, which may outlive this object.
   std::shared_ptr<void> Begin(const std::string& id);
-  // Its hook has been called.
+  // The object's hook has been called.
   void MarkHooked(const std::string& id);
   // No plugin is left that was told of any.
   void ForgetHooked();

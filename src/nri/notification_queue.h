@@ -1,4 +1,4 @@
-// What has happened to pods and containers and plugins are still to be told, in order.
+// Events of pods and containers that plugins are still to hear, in order.
 #ifndef PLIMSOLL_NRI_NOTIFICATION_QUEUE_H_
 #define PLIMSOLL_NRI_NOTIFICATION_QUEUE_H_
 

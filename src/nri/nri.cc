@@ -140,7 +140,7 @@ class NriImpl : public Nri {
     });
   }
 
-  // Waits until each of the plugins is ready or has gone. Their time limits end this.
+  // Waits until each of the plugins is ready or has ended. Their time limits end this.
   void AwaitSettled(const PluginList& plugins) {
     for (const auto& plugin : plugins) {
       while (true) {

@@ -92,7 +92,7 @@ class Nri : public runtime::Hooks {
   static absl::StatusOr<std::unique_ptr<Nri>> Make(Options options);
 
   // Starts the pre-installed plugins, waits until each has synchronised or failed, then listens.
-  // A plugin's failure is told and is no error; a socket that can't be had is one.
+  // A plugin's failure is logged and is no error; a socket that can't be had is one.
   virtual absl::Status Start(runtime::Engine* engine) = 0;
   // Disconnects all plugins and ends those that it started. Hooks do nothing from now on.
   virtual void Stop() = 0;

@@ -277,7 +277,7 @@ TEST_F(NriHostileTest, SilentConnectionsAreBounded) {
   EXPECT_TRUE(WaitUntil([&] { return count_open() <= 16; }));
   EXPECT_GE(count_open(), 1);
   EXPECT_TRUE(WasTold("are refused"));
-  // Those that go make room.
+  // Closed connections make room.
   sockets.clear();
   EXPECT_TRUE(WaitUntil([&] {
     TestPlugin& plugin = Add("10-a");

@@ -172,7 +172,7 @@ TEST(MakingsTest, AJoinWaitsForUnhookedOnesThatBeganBefore) {
   unhooked.reset();
   waited.WaitForNotification();
   joiner.join();
-  // Of a plugin that has gone nobody knows what it was told.
+  // Nobody knows what a plugin that ended was told.
   makings.ForgetHooked();
   EXPECT_FALSE(makings.AwaitUnhooked(SteadyNow(), never));
 }

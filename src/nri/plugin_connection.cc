@@ -16,11 +16,11 @@ namespace {
 
 constexpr char kPluginService[] = "nri.pkg.api.v1alpha1.Plugin";
 constexpr char kRuntimeService[] = "nri.pkg.api.v1alpha1.Runtime";
-// As Go names a version of a module: plugins compare it so.
+// The version in the form of a Go module's: plugins compare it so.
 constexpr char kProtocol[] = "v0.12.0";
 constexpr size_t kLongestVersion = 64;
-// Of one message of a plugin: 20 for each of 4,096 updates, and some more. Two bytes on the wire
-// can be a message of 200 bytes in memory.
+// The fields of one message of a plugin: 20 for each of 4,096 updates, and some more. Two bytes on
+// the wire can be a message of 200 bytes in memory.
 constexpr int kMostFields = 100'000;
 
 pid_t PeerOf(const UniqueFd& socket) {

@@ -108,7 +108,7 @@ class PluginConnection {
   // Never null; counts nothing that is shown before it has a name.
   std::shared_ptr<PluginCounts> counts() const;
 
-  // Tells it configuration and version, and reads its subscription.
+  // Sends it configuration and version, and reads its subscription.
   absl::Status Configure(const std::string& version);
   bool Wants(api::Event event) const;
   // It judges what others change: it has subscribed to that by name, or has done it before.
@@ -132,7 +132,7 @@ class PluginConnection {
   // Waits until no call of the plugin's is served, nor will be: the connection has ended.
   void AwaitServed() const { served_.WaitForNotification(); }
 
-  // What it knows. Guarded by the turn.
+  // The objects that the plugin knows. Guarded by the turn.
   KnownObjects& known() { return known_; }
 
   void Fill(PluginReport* report) const;

@@ -39,7 +39,7 @@ class Roster {
   void Changed();
 
   PluginList All() const;
-  // Those that get events, by index and then name.
+  // The plugins that get events, by index and then name.
   PluginList Ready() const;
   // There is a plugin that has registered, or one is required.
   bool IsActive() const { return active_.load(); }
@@ -48,8 +48,8 @@ class Roster {
   // UNAVAILABLE names the required plugins that aren't ready.
   absl::Status CheckRequired() const;
   std::shared_ptr<PluginCounts> CountsOf(const PluginName& name);
-  // Those of the connected plugin of this full name; null: there is none. For any thread: it takes
-  // no reference to the connection, which could be the last one (see PluginConnection).
+  // The counts of the connected plugin of this full name; null: there is none. For any thread: it
+  // takes no reference to the connection, which could be the last one (see PluginConnection).
   std::shared_ptr<PluginCounts> CountsOfConnected(const std::string& name) const;
   std::vector<PluginReport> Report() const;
 

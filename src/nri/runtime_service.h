@@ -27,7 +27,7 @@ class RuntimeService : public RuntimeCalls {
       PluginConnection& plugin, const api::UpdateContainersRequest& request) override;
   absl::Status UpdateNodeResources(PluginConnection& plugin,
                                    const api::UpdateNodeResourcesRequest& request) override;
-  // Its connection has ended: the topology that it provided goes.
+  // The plugin's connection has ended: the topology that it provided goes.
   void Withdraw(const PluginConnection& plugin);
 
  private:

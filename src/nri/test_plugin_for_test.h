@@ -31,7 +31,7 @@ class CallLog {
     absl::MutexLock lock(&mutex_);
     calls_.clear();
   }
-  // Those that begin so.
+  // The calls that begin with `prefix`.
   std::vector<std::string> Of(const std::string& prefix) const {
     std::vector<std::string> some;
     for (std::string& call : calls()) {

@@ -30,7 +30,7 @@ std::vector<runtime::PluginChange> ChangesOf(const AskedUpdate& asked) {
                                         : owners->second.Changes();
 }
 
-// Those that have a part in the update, each once.
+// The plugins that have a part in the update, each once.
 std::set<std::string> PluginsOf(const AskedUpdate& asked) {
   std::set<std::string> plugins = {asked.plugin};
   for (const runtime::PluginChange& change : asked.changed_by) plugins.insert(change.plugin);

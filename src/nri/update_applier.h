@@ -28,12 +28,12 @@ class UpdateApplier {
   absl::Status ApplyAll(const std::vector<AskedUpdate>& asked);
   // ApplyAll for answers that can't fail anything any more.
   void ApplyOrTell(const std::vector<AskedUpdate>& asked);
-  // Tells of updates that can't be made.
+  // Reports updates that can't be made.
   void TellIgnored(const std::vector<IgnoredUpdate>& ignored);
   // The updates that were kept for a container in the making.
   void ApplyKept(const std::string& id) { ApplyOrTell(parts_->makings.TakeKept(id)); }
 
-  // Stops containers, in other threads. A failure is told.
+  // Stops containers, in other threads. A failure is reported.
   void Evict(const std::vector<AskedEviction>& evictions);
 
  private:

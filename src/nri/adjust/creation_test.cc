@@ -151,7 +151,7 @@ TEST(CreationTest, APluginTakesOverWhatItRemoves) {
     ASSERT_EQ(creation.Take("20-b", both), absl::OkStatus());
     const auto spec = creation.Adjusted({});
     ASSERT_TRUE(spec.ok()) << spec.status();
-    // As if no other plugin had been there.
+    // The spec without any other plugin.
     auto alone = SpecAfter(one.second);
     ASSERT_TRUE(alone.ok()) << alone.status();
     alone->changed_by = spec->changed_by;

@@ -37,7 +37,7 @@ class Owners {
   // All that set something at or below the path, "10-a and 20-b".
   std::string PluginsBelow(absl::string_view path) const;
 
-  // As the protocol tells validators: "-10-a" is the plugin that removed a value.
+  // The owners in the protocol's form for validators: "-10-a" is the plugin that removed a value.
   api::FieldOwners ToMessage() const;
   // Sorted by field and key.
   std::vector<runtime::PluginChange> Changes() const;

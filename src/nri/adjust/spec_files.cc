@@ -129,8 +129,8 @@ bool IsAbout(const api::LinuxDeviceCgroup& rule, const api::LinuxDevice& device)
          rule.major().value() == device.major() && rule.minor().value() == device.minor();
 }
 
-// Of "rwm". Without a rule of the plugin's, as other runtimes: the mode says it, and a block device
-// may be made anew.
+// Returns some of "rwm". Without a rule of the plugin's, like other runtimes: the mode says it, and
+// a block device may be made again.
 std::string Permissions(const api::LinuxDevice& device,
                         const api::LinuxContainerAdjustment& linux) {
   for (const api::LinuxDeviceCgroup& rule : linux.resources().devices()) {

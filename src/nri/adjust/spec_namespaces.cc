@@ -22,7 +22,7 @@ namespace {
 constexpr absl::string_view kNamespaces[] = {"cgroup", "ipc",  "mount", "network",
                                              "pid",    "time", "user",  "uts"};
 
-// What no container of Plimsoll can have; nullptr: anything else.
+// The reason why no container of Plimsoll can have the namespace; nullptr: it can.
 const char* WhyNoNamespace(const api::LinuxNamespace& asked) {
   if (asked.type() == "user") {
     return "can't be changed for one container: the pod's user namespace owns all others of it";
@@ -87,7 +87,7 @@ absl::Status ApplySysctl(const std::string& written, const std::string& value,
   return absl::OkStatus();
 }
 
-// As the kernel's dev_valid_name (net/core/dev.c).
+// Follows the kernel's dev_valid_name (net/core/dev.c).
 bool IsDeviceName(absl::string_view name) {
   return !name.empty() && name.size() <= 15 && name != "." && name != ".." &&
          absl::c_none_of(name, [](char c) {

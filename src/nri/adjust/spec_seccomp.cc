@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 
 constexpr absl::string_view kPath = "linux.seccomp_policy";
 
-// SCMP_ACT_NOTIFY is told apart: it is valid in the specification.
+// SCMP_ACT_NOTIFY stands apart: it is valid in the specification.
 constexpr absl::string_view kActions[] = {
     "SCMP_ACT_ALLOW",       "SCMP_ACT_ERRNO", "SCMP_ACT_KILL",  "SCMP_ACT_KILL_PROCESS",
     "SCMP_ACT_KILL_THREAD", "SCMP_ACT_LOG",   "SCMP_ACT_TRACE", "SCMP_ACT_TRAP"};

@@ -14,10 +14,10 @@
 namespace plimsoll::nri {
 namespace {
 
-// Of one answer, and of all together: more than a node has containers.
+// The updates of one answer, and of all together: more than a node has containers.
 constexpr int kMaxUpdates = 4096;
 constexpr size_t kMaxReason = 4096;
-// Of one container, of all plugins together. Each costs as much as all before it.
+// The updates of one container, by all plugins together. Each costs as much as all before it.
 constexpr int kMaxUpdatesOfOne = 64;
 
 // "plugin 10-a: update of container 0123".

@@ -52,11 +52,11 @@ class Updates {
 
   // Changes that plugins made to the update itself; empty: none.
   const api::LinuxResources& own() const { return state_.own; }
-  // Of other containers.
+  // Updates of other containers.
   const std::vector<AskedUpdate>& updates() const { return state_.updates; }
   const std::vector<AskedEviction>& evictions() const { return state_.evictions; }
   const std::vector<IgnoredUpdate>& ignored() const { return state_.ignored; }
-  // Of fields of all containers, by container.
+  // Owners of fields of all containers, by container.
   const std::map<std::string, Owners>& owners() const { return state_.owners; }
 
  private:

@@ -122,7 +122,7 @@ TEST(ValidatorTest, AnnotationsRequirePlugins) {
                 testing::HasSubstr("plugin 20-second has not seen the container, and the pod's "
                                    "annotation required-plugins.noderesource.dev"));
   }
-  // Of another container, or none at all.
+  // A request about another container, or none at all.
   EXPECT_EQ(Validate({}, RequestWith(Annotated(key + "/container.other", "[first]"), {})),
             absl::OkStatus());
   EXPECT_EQ(Validate({}, RequestWith(Annotated(key, "[]"), {})), absl::OkStatus());

@@ -78,7 +78,7 @@ void FillMount(const cdi::Mount& mount, api::Mount* out) {
   for (const std::string& option : mount.options) out->add_options(option);
 }
 
-// Those that each container has come first, as in the container: plugins look for them.
+// Mounts that each container has come first, as in the container: plugins look for them.
 void FillMounts(const runtime::HookedPod& pod, const runtime::ContainerSpec& spec,
                 api::Container* out) {
   google::protobuf::RepeatedPtrField<api::Mount> own;
@@ -190,7 +190,7 @@ api::Container MakeContainer(const runtime::HookedPod& pod,
                              const runtime::HookedContainer& container, const FsRoot* host) {
   const runtime::ContainerRecord& record = container.record;
   v1::ContainerConfig config;
-  // As in MakePod.
+  // Like in MakePod.
   if (!config.ParseFromString(record.client_config)) config.Clear();
   api::Container message;
   message.set_id(record.id);

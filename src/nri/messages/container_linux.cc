@@ -113,7 +113,7 @@ void FillRealtime(const runtime::RealtimeCpu& realtime, api::LinuxCPU* out) {
   if (realtime.period_us) out->mutable_realtime_period()->set_value(*realtime.period_us);
 }
 
-// Those held; while the container is being made, those asked for.
+// The held classes; while the container is being made, the requested ones.
 qos::ClassNames ClassesOf(const runtime::ContainerRecord& record) {
   return record.classes.empty() ? record.spec.classes : NamesOf(record.classes);
 }

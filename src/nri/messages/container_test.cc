@@ -51,7 +51,7 @@ TEST(MakeContainerTest, ShowsAllThatIsKnown) {
   api::Container container = Made();
   EXPECT_EQ(container.hooks().prestart_size(), 1);
   container.clear_hooks();  // see the next tests
-  // Those that each container has.
+  // Mounts that each container has.
   container.mutable_mounts()->DeleteSubrange(0, container.mounts_size() - expected.mounts_size());
   container.clear_linux();
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equivalent(container, expected))

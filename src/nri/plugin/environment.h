@@ -1,4 +1,4 @@
-// What a runtime that starts a plugin tells it by environment variables.
+// The environment variables that a runtime gives a plugin that it starts.
 #ifndef PLIMSOLL_NRI_PLUGIN_ENVIRONMENT_H_
 #define PLIMSOLL_NRI_PLUGIN_ENVIRONMENT_H_
 

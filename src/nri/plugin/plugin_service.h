@@ -19,7 +19,7 @@ int32_t EventMask(const std::vector<api::Event>& events);
 // Used by one thread, HasShutDown excepted.
 class PluginService {
  public:
-  // Of all parts of one Synchronize together.
+  // The bound of all parts of one Synchronize together.
   static constexpr size_t kMaxSynchronizeBytes = 64 * 1024 * 1024;
 
   explicit PluginService(Plugin& plugin) : plugin_(plugin) {}

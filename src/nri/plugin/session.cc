@@ -16,7 +16,7 @@ namespace {
 constexpr char kPluginService[] = "nri.pkg.api.v1alpha1.Plugin";
 constexpr char kRuntimeService[] = "nri.pkg.api.v1alpha1.Runtime";
 constexpr char kProtocolVersion[] = "0.12.0";
-// As long as runtimes wait for it.
+// The time for which runtimes wait for a plugin.
 constexpr absl::Duration kRegistrationTimeout = absl::Seconds(5);
 
 class PluginSession : public Session {

@@ -27,12 +27,12 @@ namespace plimsoll::nri {
 namespace {
 
 constexpr size_t kReceiveBytes = 64 * 1024;
-// Of an error's text that the other side sends.
+// The bound of an error's text that the other side sends.
 constexpr size_t kMaxErrorBytes = 4096;
-// Of ttrpc's envelope with its metadata, which nobody here reads.
+// The fields of ttrpc's envelope with its metadata, which nobody here reads.
 constexpr int kMostFields = 1000;
 
-// As recv, whether the socket blocks or not.
+// Receives like recv, whether the socket blocks or not.
 ssize_t ReceiveSome(int socket, std::vector<char>* buffer) {
   while (true) {
     const ssize_t count = recv(socket, buffer->data(), buffer->size(), 0);
@@ -42,7 +42,7 @@ ssize_t ReceiveSome(int socket, std::vector<char>* buffer) {
   }
 }
 
-// Of an error that came over the wire: a code that nobody knows is an error still.
+// The error that came over the wire: a code that nobody knows is an error still.
 absl::Status ErrorOf(const ttrpc::Status& status) {
   const bool is_known = status.code() > 0 && status.code() <= 16;
   return absl::Status(
@@ -127,7 +127,7 @@ class SocketConnection : public Connection {
   bool IsClosed() const override;
 
  private:
-  // Of one connection in the socket.
+  // One connection in the socket.
   struct Lane {
     uint32_t id;
     MessageDecoder decoder;

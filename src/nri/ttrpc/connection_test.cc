@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 
 constexpr absl::Duration kLong = absl::Seconds(60);
 
-// Of one side: how it has ended.
+// The end of one side.
 class End {
  public:
   void Set(const absl::Status& why) {

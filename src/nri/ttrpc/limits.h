@@ -10,10 +10,10 @@
 
 namespace plimsoll::nri {
 
-// Of the frames that we send, with their header. Go's peers read a frame into a buffer of 4,096
-// bytes and fail if it doesn't fit.
+// The size of the frames that we send, with their header. Go's peers read a frame into a buffer of
+// 4,096 bytes and fail if it doesn't fit.
 inline constexpr size_t kMaxFrameBytes = 4096;
-// Of a message's body, in both directions.
+// The size of a message's body, in both directions.
 inline constexpr size_t kMaxMessageBytes = 4 * 1024 * 1024;
 
 inline constexpr size_t kFrameHeaderBytes = 8;
@@ -23,7 +23,7 @@ inline constexpr size_t kMessageHeaderBytes = 10;
 inline void AppendNumber(uint32_t number, std::string* out) {
   for (int shift = 24; shift >= 0; shift -= 8) out->push_back(static_cast<char>(number >> shift));
 }
-// Of the first four bytes.
+// The number in the first four bytes.
 inline uint32_t ReadNumber(absl::string_view bytes) {
   uint32_t number = 0;
   for (size_t i = 0; i < 4; ++i) number = number << 8 | static_cast<unsigned char>(bytes[i]);

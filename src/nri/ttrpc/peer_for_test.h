@@ -78,7 +78,7 @@ class Peer {
     }
     return true;
   }
-  // As frames of the connection.
+  // Sends frames of the connection.
   bool SendMessage(uint32_t connection, uint32_t stream, uint8_t type, absl::string_view body) {
     std::string frames;
     AppendFrames(connection, MessageBytes(stream, type, body), &frames);
