@@ -1,4 +1,4 @@
-// Tells one listener that something has changed.
+// Notifies one listener that something has changed.
 #ifndef PLIMSOLL_BASE_CHANGE_BELL_H_
 #define PLIMSOLL_BASE_CHANGE_BELL_H_
 

@@ -39,7 +39,7 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
 
 std::string ClosestWord(absl::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
-  // In a word of three letters one may be wrong: "foo" is no misspelling of "oom".
+  // A three-letter word may have one letter wrong: "foo" is no misspelling of "oom".
   size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     const size_t distance = EditDistance(word, candidate);

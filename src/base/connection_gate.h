@@ -13,11 +13,11 @@ namespace plimsoll {
 
 struct GateOptions {
   size_t most = 64;
-  // Of one user: another user of the socket's group must not keep the rest out.
+  // The limit of one user: another user of the socket's group must not keep the rest out.
   size_t most_of_user = 16;
 };
 
-// gRPC takes every connection and tells of no end. So the gate keeps a second descriptor of each:
+// gRPC takes every connection and reports no end. So the gate keeps a second descriptor of each:
 // it hangs up once client or server has closed. A connection that comes while there are too many is
 // closed at once. One thread at a time.
 class ConnectionGate {
@@ -28,7 +28,7 @@ class ConnectionGate {
 
   // Closes it, or hands it on. `connection` is a connected unix socket.
   void Admit(UniqueFd connection);
-  // Those that were open at the last Admit.
+  // The number of connections that were open at the last Admit.
   size_t open() const { return open_.size(); }
 
  private:

@@ -25,7 +25,7 @@ class ConnectionGateTest : public ::testing::Test {
     char byte = 0;
     return recv(client.get(), &byte, 1, MSG_DONTWAIT) == 0;
   }
-  // As gRPC does it.
+  // Closes like gRPC.
   void CloseServed(size_t index) {
     shutdown(served_.at(index).get(), SHUT_RDWR);
     served_.at(index) = UniqueFd();

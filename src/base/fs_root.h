@@ -27,7 +27,7 @@ class FsRoot {
  public:
   // Opens an existing directory. NOT_FOUND if it doesn't exist.
   static absl::StatusOr<FsRoot> Open(absl::string_view directory);
-  // As Open, but first makes the directory, with `mode`, and missing parents, with 0755.
+  // Opens like Open, but first makes the directory, with `mode`, and missing parents, with 0755.
   static absl::StatusOr<FsRoot> OpenOrCreate(absl::string_view directory, mode_t mode = 0700);
 
   // The directory as it was named when opened; for messages and for programs that want a path.

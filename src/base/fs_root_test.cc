@@ -134,7 +134,7 @@ TEST_F(FsRootTest, SubIsARootOfItsOwn) {
   EXPECT_EQ(sub->path(), dir_.path() + "/sub");
 }
 
-// As below RestrictSUIDSGID= of systemd, where openat2 is ENOSYS, and other filters' EPERM.
+// Blocks openat2 like RestrictSUIDSGID= of systemd (ENOSYS) and other filters (EPERM).
 TEST_F(FsRootTest, WorksWhereAFilterRefusesOpenat2) {
   if (!TakesFilters()) GTEST_SKIP() << "needs system call filters, which qemu-user lacks";
   for (const int error : {ENOSYS, EPERM}) {

@@ -41,7 +41,7 @@ TEST(NullDeviceTest, IsOneToReadAndWrite) {
   char byte = 0;
   EXPECT_EQ(write(device->get(), "x", 1), 1);
   EXPECT_EQ(read(device->get(), &byte, 1), 0);
-  // As a shell does with /dev/stdin.
+  // Opens it again, like a shell that opens /dev/stdin.
   const UniqueFd again(open(absl::StrCat("/proc/self/fd/", device->get()).c_str(), O_RDWR));
   EXPECT_TRUE(again.valid());
   EXPECT_NE(fcntl(device->get(), F_GETFD) & FD_CLOEXEC, 0);

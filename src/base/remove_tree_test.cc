@@ -20,7 +20,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// As `mkdir d; cd d` again and again, with a file and a second directory at every hundredth level.
+// Runs `mkdir d; cd d` over and over, with a file and a second directory at every hundredth level.
 void MakeDeep(const FsRoot& root, int levels) {
   UniqueFd here(openat(root.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   for (int i = 0; i < levels; ++i) {

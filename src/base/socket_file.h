@@ -4,7 +4,7 @@
 //   PLIMSOLL_RETURN_IF_ERROR(CheckNobodyListens(path));
 //   PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd listener, ListenAt({path, 0660, group}));
 //
-// A library that listens by itself is told UnfinishedSocket(path), and PublishSocket follows.
+// A library that listens by itself gets UnfinishedSocket(path), and PublishSocket follows.
 #ifndef PLIMSOLL_BASE_SOCKET_FILE_H_
 #define PLIMSOLL_BASE_SOCKET_FILE_H_
 

@@ -24,7 +24,7 @@ constexpr int kAgainMilliseconds = 1000;
 // link on the way that leads elsewhere now.
 constexpr int kUnheardMilliseconds = 5000;
 
-// Of lstat(2): the path leads to no file. Others may pass, and say nothing of the file.
+// lstat(2)'s errors for a path that leads to no file. Others may pass, and say nothing of the file.
 bool SaysThereIsNone(int error) {
   return error == ENOENT || error == ENOTDIR || error == ELOOP;
 }

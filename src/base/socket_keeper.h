@@ -19,10 +19,10 @@
 
 namespace plimsoll {
 
-// No client finds a unix socket without its file, though its server listens: this then listens anew
-// at the path. Open connections stay. inotify(7) reports a removal at once; what it doesn't report,
-// as a mount over the directory, is found within 5 s. A removed directory is not made again.
-// Another file at the path is left alone until it goes. Thread-safe.
+// No client finds a unix socket without its file, though its server listens: this then listens
+// again at the path. Open connections stay. inotify(7) reports a removal at once; what it doesn't
+// report, as a mount over the directory, is found within 5 s. A removed directory is not made
+// again. Another file at the path is left alone until it goes. Thread-safe.
 class SocketKeeper {
  public:
   // `serve` gets each connection, non-blocking. `tell` is called once each time the file is made
@@ -65,7 +65,7 @@ class SocketKeeper {
   const UniqueFd stop_;     // eventfd
   mutable absl::Mutex mutex_;
   std::optional<Identity> ours_ ABSL_GUARDED_BY(mutex_);
-  // Of the thread alone:
+  // Used by the thread alone:
   std::optional<Identity> foreign_;  // the one that was told
   UniqueFd listener_;
   bool missing_ = false;  // and can't be made again

@@ -72,7 +72,7 @@ TEST_F(SocketKeeperTest, ADirectoryThatComesAgainGetsTheFileAndIsWatched) {
   }
 }
 
-// Those paths lead to no file, as with ENOENT: lstat(2) says ELOOP, and then ENOTDIR.
+// Paths that lead to no file, as with ENOENT: lstat(2) says ELOOP, and then ENOTDIR.
 TEST_F(SocketKeeperTest, WhatTakesTheDirectorysPlaceMayGoAgain) {
   const std::string directory = dir_.path() + "/sockets";
   const std::string other = dir_.path() + "/other";

@@ -32,7 +32,7 @@ absl::Status Annotate(const absl::Status& status, absl::string_view context);
 absl::Status AlsoSay(const absl::Status& status, absl::string_view aftermath);
 
 // AlsoSay of an undo that failed: "; and not set back: <its message>". `undo` adds nothing when it
-// is OK, or NOT_FOUND: what has gone holds nothing to set back.
+// is OK, or NOT_FOUND: a removed object holds nothing to set back.
 absl::Status AlsoNotSetBack(const absl::Status& status, const absl::Status& undo);
 
 // The first error, with "; " and the second's message behind its own.

@@ -97,7 +97,7 @@ struct RunResult {
 // end it within some seconds. A non-zero exit is a result, not an error.
 absl::StatusOr<RunResult> RunProgram(Command command, const RunLimits& limits = {});
 
-// As RunProgram, but a failed exit is an error: "<argv[0]>: <exit>: <last lines of stderr>".
+// Runs like RunProgram, but a failed exit is an error: "<argv[0]>: <exit>: <last lines of stderr>".
 absl::StatusOr<std::string> RunChecked(Command command, const RunLimits& limits = {});
 
 // The path of a program in PATH or the usual system directories; NOT_FOUND names the program and

@@ -217,7 +217,7 @@ TEST(ChildTest, KillGroupDoesNotWaitForever) {
 
 TEST(SubreaperTest, OrphansAreReaped) {
   ASSERT_TRUE(BecomeChildSubreaper().ok());
-  // The shell leaves an orphan and tells its pid; it becomes ours and must not stay a zombie.
+  // The shell leaves an orphan and prints its pid; it becomes ours and must not stay a zombie.
   const auto result = RunProgram(Shell("(sleep 0.2 & echo $!)"));
   ASSERT_TRUE(result.ok()) << result.status();
   const pid_t orphan = std::stoi(result->out);

@@ -44,7 +44,7 @@ std::string WithReason(const std::string& state, const KubeObject& details) {
   return text;
 }
 
-// Of "state" or "lastState"; empty where there is none.
+// The run in "state" or "lastState"; empty where there is none.
 std::string RunText(const KubeObject& status, const char* which) {
   for (const auto& [key, word] :
        {std::pair("waiting", "Waiting"), {"running", "Running"}, {"terminated", "Terminated"}}) {

@@ -51,7 +51,7 @@ Amounts MostOf(Amounts most, const Amounts& others) {
   return most;
 }
 
-// What counts of a container or a pod, by its status (allocatedResources and resources).
+// Resources that count of a container or a pod, by its status (allocatedResources and resources).
 resources::Requirements Counted(const resources::Requirements& asked, const KubeObject& status,
                                 bool is_infeasible) {
   const Amounts allocated = ReadAmounts(FieldOf(status, {"allocatedResources"}));
@@ -60,13 +60,13 @@ resources::Requirements Counted(const resources::Requirements& asked, const Kube
   const resources::Requirements actuated = RequirementsOf(in_force);
   Amounts requests = MostOf(allocated, actuated.requests);
   if (!is_infeasible) requests = MostOf(std::move(requests), asked.requests);
-  // No status tells of allocated limits.
+  // No status has allocated limits.
   if (!in_force.is_object()) return {std::move(requests), asked.limits};
   return {std::move(requests),
           is_infeasible ? actuated.limits : MostOf(actuated.limits, asked.limits)};
 }
 
-// Of the names that the pod asks for.
+// Counts the names that the pod asks for.
 resources::Requirements CountedOfPod(const KubeObject& pod, bool is_infeasible) {
   const resources::Requirements asked = RequirementsOf(FieldOf(pod, {"spec", "resources"}));
   resources::Requirements counted = Counted(asked, FieldOf(pod, {"status"}), is_infeasible);

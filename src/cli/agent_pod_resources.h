@@ -26,7 +26,7 @@ Amounts AmountsOf(const KubeObject& resources, AmountKind kind);
 // force counts; what an infeasible one asked for does not.
 Amounts PodAmounts(const KubeObject& pod, AmountKind kind);
 
-// Of all pods that haven't ended.
+// The sum of all pods that haven't ended.
 Amounts SumOfPods(const std::vector<KubeObject>& pods, AmountKind kind);
 
 // "1.5 GiB" for memory, hugepages and storage, "1500m" for others.

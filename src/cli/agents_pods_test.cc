@@ -62,7 +62,7 @@ class AgentsPodsTest : public ::testing::Test {
 
 TEST_F(AgentsPodsTest, APodOfTheAgentIsRefusedWithTheCommandThatRemovesIt) {
   ServePods();
-  // Of a restartPolicy Never, and ended: no agent starts it again.
+  // A pod with restartPolicy Never that has ended: no agent starts it again.
   KubeObject web = FakePodService::Pod("shop", "web");
   web["spec"]["restartPolicy"] = "Never";
   web["status"]["phase"] = "Succeeded";

@@ -33,7 +33,7 @@ std::string OrNone(std::string text) {
   return text.empty() ? kNone : std::move(text);
 }
 
-// What amounts of memory are bytes; huge pages too.
+// Shows memory in bytes; huge pages too.
 std::string AmountIn(const KubeObject& amount, const char* key) {
   if (!FieldOf(amount, {key}).is_number()) return kNone;
   const int64_t bytes = NumberOf(amount, {key});

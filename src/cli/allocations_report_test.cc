@@ -78,7 +78,7 @@ TEST(AllocationsText, ANodeWithoutATopologySaysSo) {
               HasSubstr("The node has no topology yet.\n"));
 }
 
-// What an agent of another version sends.
+// Answers of an agent of another version.
 TEST(AllocationsText, OddAnswersAreSurvived) {
   for (const char* odd :
        {"null", "[]", "3", R"({"pods": 3, "devices": [1], "memory": {"a": 1}, "cpuPlaces": [1]})",

@@ -72,7 +72,7 @@ absl::StatusOr<node::InspectResponse> InspectStopped(const StandaloneDirs* dirs)
   return response;
 }
 
-// Without a daemon at the address: the findings of its directories, if the address tells them.
+// Without a daemon at the address: the findings of its directories, if the address shows them.
 absl::StatusOr<node::InspectResponse> LookBehind(absl::string_view address,
                                                  const absl::Status& unavailable) {
   absl::ConsumePrefix(&address, "unix:");

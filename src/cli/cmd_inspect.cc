@@ -26,7 +26,7 @@ absl::StatusOr<Json> ContainerJson(const cri::ContainerStatusResponse& response,
   return json;
 }
 
-// Empty when the image has gone.
+// Empty when the image was removed.
 cri::ImageStatusResponse ImageOf(pod::Client& client, const cri::ContainerStatus& status) {
   const std::string& id = status.image_id().empty() ? status.image_ref() : status.image_id();
   if (id.empty()) return {};

@@ -44,7 +44,7 @@ class KubeletConfigTest : public ::testing::Test {
   }
   std::string Path(const std::string& name) const { return dir_.path() + "/" + name; }
 
-  // Of this machine; no kubelet has run.
+  // Runs the command for this machine; no kubelet has run.
   Printed Run(std::vector<std::string> words) {
     std::vector<std::string> given = {"--address",    "/run/other.sock",     "kubelet-config",
                                       "--topology",   Path("topology.yaml"), "--machine",

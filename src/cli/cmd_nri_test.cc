@@ -1,4 +1,4 @@
-// plimsoll nri, against a runtime that tells of plugins.
+// plimsoll nri, against a runtime that reports plugins.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>

@@ -25,8 +25,8 @@ std::string PodAnnotation(const cri::PodSandbox& pod, const char* key) {
   return it == pod.annotations().end() ? "-" : it->second;
 }
 
-// The pod's addresses, separated by commas, the main one first. "-": it has none of its own, or has
-// gone.
+// The pod's addresses, separated by commas, the main one first. "-": it has none of its own, or is
+// removed.
 absl::StatusOr<std::string> AddressesOf(pod::Client& client, const cri::PodSandbox& pod) {
   const auto status = client.PodSandboxStatus(pod.id(), /*verbose=*/false);
   if (absl::IsNotFound(status.status())) return "-";

@@ -179,7 +179,7 @@ absl::Status PrintRemoved(const CommandContext& context, const Removed& removed,
   return PrintJson(document.dump(1, ' ', false, Json::error_handler_t::replace), context.format());
 }
 
-// As PrintRemoved, for --dry-run.
+// Prints like PrintRemoved, for --dry-run.
 absl::Status PrintNames(const CommandContext& context, const Plan& plan) {
   Json document = {{"pods", Json::array()}, {"images", Json::array()}};
   for (const cri::PodSandbox& pod : plan.pods) document["pods"].push_back(NameOf(pod));

@@ -48,7 +48,7 @@ struct RunArguments {
   bool show_resources = false;
   bool no_agent = false;
   pod::SeccompRules seccomp;
-  // Of a detached pod: nobody restarts it, for this reason. Empty: an agent has it.
+  // The reason why nobody restarts a detached pod. Empty: an agent has it.
   std::string without_agent;
 };
 

@@ -80,7 +80,7 @@ TEST(Command, ATopologyWithoutCpuNumbersIsValidWithANote) {
   EXPECT_THAT(bad.err, HasSubstr("zone \"a\" is a NUMA node"));
 }
 
-// As the command prints them for the machine of a confined process.
+// The zones that the command prints for the machine of a confined process.
 TEST(Command, ATopologyWithANodeWithoutMemoryIsValidWithANote) {
   const TestDir dir;
   ASSERT_TRUE(dir.root()

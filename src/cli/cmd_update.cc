@@ -174,7 +174,7 @@ void NoteClipped(absl::string_view option, const std::string& asked, const std::
                          "(nodeResources)\n"));
 }
 
-// Of a pod with several containers the error names --pod too.
+// For a pod with several containers the error names --pod too.
 absl::StatusOr<cri::Container> ContainerToUpdate(const std::vector<cri::Container>& containers,
                                                  const std::vector<cri::PodSandbox>& pods,
                                                  const std::string& name) {

@@ -36,7 +36,7 @@ struct CommandContext {
   absl::StatusOr<std::unique_ptr<pod::Client>> Connect(bool may_start = true) const;
   // Says on standard error which of the machine's pods the commands' daemon doesn't have.
   void NoteHiddenPods() const;
-  // As Connect, for commands that import something: the directory of --root may be missing.
+  // Connects like Connect, for commands that import: the directory of --root may be missing.
   absl::StatusOr<std::unique_ptr<pod::Client>> ConnectToBringIn() const;
 
   // Makes `run` the action when the command line has `command`.

@@ -283,7 +283,7 @@ void AddFishOption(const OptionInfo& option, absl::string_view path, const std::
   absl::StrAppend(&script, line, " -d ", FishQuote(option.description), "\n");
 }
 
-// A function that tells whether the line's command is the given one, as "image remove". The command
+// A function that says whether the line's command is the given one, as "image remove". The command
 // is "--" once the words of another command have begun.
 std::string FishPlace(const CommandInfo& root) {
   std::string cases;

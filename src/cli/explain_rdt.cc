@@ -110,7 +110,7 @@ std::string ClassTable(const qos::RdtCompiled& compiled) {
 struct Groups {
   std::vector<std::string> of_classes;
   std::vector<std::string> others;
-  // Those of `others` that have a task. A captured tree has no tasks.
+  // The groups of `others` that have a task. A captured tree has no tasks.
   std::vector<std::string> in_use;
 };
 

@@ -27,7 +27,7 @@ const char* StateText(cri::ContainerState state);
 const char* StateText(cri::PodSandboxState state);
 
 bool Matches(const ListFilters& filters, const cri::PodSandbox& pod);
-// `pod` is the container's, null where it has gone. Labels of both count.
+// `pod` is the container's, null where it was removed. Labels of both count.
 bool Matches(const ListFilters& filters, const cri::Container& container,
              const cri::PodSandbox* pod);
 

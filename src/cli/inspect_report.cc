@@ -101,7 +101,7 @@ std::vector<std::string> Texts(const nlohmann::json& list) {
   return texts;
 }
 
-// As in Kubernetes, a command of the container replaces the image's entrypoint and arguments.
+// In Kubernetes a command of the container replaces the image's entrypoint and arguments.
 // Arguments of the container replace the image's arguments only.
 std::vector<std::string> CommandOf(const nlohmann::json& spec, const nlohmann::json& image) {
   std::vector<std::string> command = Texts(Member(spec, "command"));

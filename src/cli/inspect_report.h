@@ -12,7 +12,7 @@ namespace plimsoll::cli {
 // Lines of the form "name:   value", from verbose responses. Environment variables stand without
 // their values, which may be secrets, unless `show_values`.
 //
-// `pod` null: nothing about the pod is said. `image` empty: the image has gone, and what the
+// `pod` null: nothing about the pod is said. `image` empty: the image was removed; what the
 // container takes from it (command, variables) is left out.
 std::string DescribeContainer(const cri::ContainerStatusResponse& response,
                               const cri::PodSandboxStatusResponse* pod,

@@ -49,7 +49,7 @@ bool IsMeant(const cri::Container& one, const cri::Container& other,
   return IsMeant(*of_one, *of_other);
 }
 
-// The pod of a container as "namespace/name"; the sandbox's id where that has gone.
+// The pod of a container as "namespace/name"; the sandbox's id where that was removed.
 std::string PodKeyOf(const cri::Container& container, const std::vector<cri::PodSandbox>& pods) {
   const cri::PodSandbox* const pod = FindById(pods, container.pod_sandbox_id());
   if (pod == nullptr) return container.pod_sandbox_id();

@@ -43,7 +43,7 @@ absl::StatusOr<PodOrContainer> FindPodOrContainer(const std::vector<cri::PodSand
 absl::Status CheckOneContainer(absl::string_view text, absl::string_view named,
                                absl::string_view container);
 
-// The name of the container's pod; the sandbox's short id where the pod has gone.
+// The name of the container's pod; the sandbox's short id after the pod's removal.
 std::string PodNameOf(const cri::Container& container, const std::vector<cri::PodSandbox>& pods);
 
 }  // namespace plimsoll::cli

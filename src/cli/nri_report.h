@@ -11,7 +11,7 @@
 
 namespace plimsoll::cli {
 
-// The document `nri` of a verbose Status. FAILED_PRECONDITION if the runtime tells none.
+// The document `nri` of a verbose Status. FAILED_PRECONDITION if the runtime reports none.
 absl::StatusOr<nlohmann::json> NriOf(const cri::StatusResponse& response);
 
 bool IsNriOn(const nlohmann::json& nri);
@@ -24,7 +24,7 @@ struct PluginChangeOf {
   std::string field;
   std::string key;  // empty: the field has none
 };
-// Those that a verbose ContainerStatus tells.
+// The changes that a verbose ContainerStatus reports.
 std::vector<PluginChangeOf> ChangesOf(const cri::ContainerStatusResponse& response,
                                       const std::string& container);
 

@@ -15,7 +15,7 @@ namespace plimsoll::cli {
 // kernel.
 absl::StatusOr<std::string> FromRoot(const std::string& path);
 
-// Of the manifests in one file.
+// The bound of the manifests in one file.
 inline constexpr size_t kMostManifestBytes = 4 * 1024 * 1024;
 
 // The kinds of files that are read. A pipe is /dev/stdin or the shell's `<(...)`. A FIFO, of kAny

@@ -13,7 +13,7 @@ namespace plimsoll::cli {
 
 struct PsRow {
   cri::Container container;
-  cri::PodSandbox pod;          // default where the pod has gone
+  cri::PodSandbox pod;          // default where the pod was removed
   cri::ContainerStatus status;  // of an exited container that still exists, else default
   bool exited() const { return container.state() == cri::CONTAINER_EXITED; }
   bool has_end() const { return exited() && !status.id().empty(); }

@@ -1,4 +1,4 @@
-// Ends commands that only print when the reader of their output has gone.
+// Ends commands that only print when the reader of their output has left.
 #ifndef PLIMSOLL_CLI_READER_WATCH_H_
 #define PLIMSOLL_CLI_READER_WATCH_H_
 

@@ -40,8 +40,8 @@ struct PodResources {
 // pod has ended.
 std::optional<PodResources> PodResourcesOf(const cri::PodSandboxStatusResponse& response);
 
-// As DescribeResources: "66 MiB", or "64 MiB, asked for 66 MiB". Without the OOM score, which a pod
-// has not.
+// Like DescribeResources: "66 MiB", or "64 MiB, asked for 66 MiB". Without the OOM score, which a
+// pod has not.
 std::vector<std::pair<std::string, std::string>> DescribePodResources(
     const PodResources& resources);
 

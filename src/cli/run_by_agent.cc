@@ -92,7 +92,7 @@ absl::Status AwaitStart(const agent::Client& agent, const pod::Manifest& pod,
   return absl::OkStatus();
 }
 
-// What the runtime tells of the pod. A runtime that is away leaves it out.
+// Adds the runtime's report on the pod. A runtime that is away leaves it out.
 void Describe(pod::Client& runtime, const pod::Manifest& pod, pod::Outcome& outcome) {
   const auto sandboxes = runtime.ListPodSandboxes(outcome.uid);
   const auto containers = runtime.ListContainersOf(outcome.uid);

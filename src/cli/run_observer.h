@@ -17,8 +17,8 @@ namespace plimsoll::cli {
 // "note: has loopback alone (...)"; `fault`: pod::NetworkFault.
 std::string LoopbackAlone(absl::string_view fault);
 
-// Of one pod. Used by the thread that runs the pod; `logs` is shared by all pods, and outlives
-// this.
+// Observes one pod. Used by the thread that runs the pod; `logs` is shared by all pods, and
+// outlives this.
 class RunObserver : public pod::Observer {
  public:
   struct Options {

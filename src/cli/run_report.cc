@@ -61,7 +61,7 @@ Json StateJson(const pod::ContainerOutcome& container) {
 
 Json OutcomeJson(const pod::ContainerOutcome& container) {
   Json resources = Json::array();
-  // Of a container that an agent made, nobody here knows what was sent.
+  // The request is unknown here for a container that an agent made.
   if (container.created && container.config.has_linux()) {
     for (const ResourceLine& line : CompareResources(container.config, container.held)) {
       resources.push_back({{"resource", line.resource},

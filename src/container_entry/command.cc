@@ -27,8 +27,8 @@ const char* Variable(char** environment, const char* name) {
   return nullptr;
 }
 
-// As execvp(3): a directory without the program, or where it can't be executed, is skipped. Returns
-// when no directory is left; errno says why.
+// Searches like execvp(3): a directory without the program, or where it can't be executed, is
+// skipped. Returns when no directory is left; errno says why.
 void ExecuteFrom(const char* directories, char** words, char** environment) {
   const char* program = words[0];
   int error = ENOENT;

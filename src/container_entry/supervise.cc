@@ -106,7 +106,7 @@ int Supervise(const Plan& plan) {
   if (*child <= 0) return TellWhy(plan, report, status);
   Failure failure;
   const bool executed = AwaitExecution(report, *child, &failure);
-  // Tells the daemon, which waits for the end of this pipe, that the command is executed.
+  // Shows the daemon, which waits for the end of this pipe, that the command is executed.
   if (executed) close(plan.entered);
   close(report);
   const int code = ExitCode(WaitFor(*child, /*all=*/true));

@@ -12,7 +12,7 @@ inline constexpr char kContent = 'c';
 inline constexpr char kBare = 'b';
 inline constexpr char kUserNamespace = 'u';  // it has kUserFd
 
-// Its descriptors, besides /dev/null at 0 to 2.
+// The helper's descriptors, besides /dev/null at 0 to 2.
 inline constexpr int kStreamFd = 3;
 inline constexpr int kRootFd = 4;
 inline constexpr int kReportFd = 5;

@@ -194,7 +194,7 @@ TEST_F(TreeWriterTest, LinksThatAreSwappedMeanwhileLeadNowhere) {
   ASSERT_TRUE(dir_.root().MakeDirs("into/way", 0755).ok());
   ASSERT_EQ(symlink(PathOf("victim").c_str(), PathOf("into/other").c_str()), 0);
   TarBuilder tree;
-  // Each file's directory must be looked up anew.
+  // Each file's directory must be looked up again.
   for (int i = 0; i < 100; ++i) tree.File(absl::StrCat("way/", i), "x").File("here", "");
   std::atomic<bool> done = false;
   std::thread swapper([&] {

@@ -30,7 +30,7 @@ namespace plimsoll::cri {
 // A handler's view of its call. Valid while the handler runs.
 struct CallContext {
   absl::Time deadline = absl::InfiniteFuture();  // the client's
-  // Told when the client has gone or its deadline has passed.
+  // Told when the client has left or its deadline has passed.
   std::shared_ptr<Cancellation> cancellation = std::make_shared<Cancellation>();
 };
 
@@ -152,7 +152,7 @@ class Calls {
     return reactor;
   }
 
-  // As Unary, with a handler that writes the answer's bytes: absl::Status(const Request&,
+  // Like Unary, with a handler that writes the answer's bytes: absl::Status(const Request&,
   // std::string*) or absl::Status(const CallContext&, const Request&, grpc::ByteBuffer*). A request
   // that doesn't parse is INVALID_ARGUMENT.
   template <typename Request, typename Handler>
@@ -203,7 +203,7 @@ class Calls {
     return reactor;
   }
 
-  // As Lanes::Schedule.
+  // Schedules like Lanes::Schedule.
   absl::Status Schedule(Lane lane, std::function<void()> work) {
     return lanes_.Schedule(lane, std::move(work));
   }

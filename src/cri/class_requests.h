@@ -27,7 +27,7 @@ struct ClassSupport {
   // Whether plimsoll-kube has told that the scheduler gives out classes, for kAuto. Null: it
   // hasn't. Thread-safe, and cheap.
   std::function<bool()> scheduled;
-  // Pod-level classes that plimsoll-kube has told for a pod; empty: none. Null: nobody tells any.
+  // Pod-level classes that plimsoll-kube has set for a pod; empty: none. Null: nobody sets any.
   // Thread-safe.
   std::function<absl::StatusOr<qos::ClassNames>(const std::string& pod_uid)> told_pod_classes;
 };

@@ -291,7 +291,7 @@ TEST_F(ClassRequestsTest, AnEphemeralContainerHasNoneOfThePodsClasses) {
   // A message or a claim of its own counts as ever.
   EXPECT_THAT(*Classes({kGold}), ElementsAre(Pair("rdt", "gold")));
   EXPECT_THAT(warnings_, IsEmpty());
-  // Its own annotation asks for what it can't have.
+  // The container's own annotation asks for a class that it can't have.
   Annotate("rdt.resources.beta.kubernetes.io/container.debug", "gold");
   EXPECT_TRUE(absl::IsFailedPrecondition(Classes().status()));
 }

@@ -164,7 +164,7 @@ TEST_F(ClassesTest, CdiDevicesOfTheSchedulerCount) {
   }
 }
 
-// What the pod was made with decides over its containers, for good.
+// The setting that the pod was made with decides over its containers, for good.
 TEST_F(ClassesTest, ThePodKeepsWhetherTheSchedulerGaveOutClasses) {
   std::atomic<bool> scheduled = false;
   options_.info.classes.scheduled = [&scheduled] { return scheduled.load(); };

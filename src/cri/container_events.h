@@ -27,7 +27,7 @@
 
 namespace plimsoll::cri {
 
-// A stream tells events that happen after its headers have arrived, none from before: the client
+// A stream sends events that happen after its headers have arrived, none from before: the client
 // lists then. A container has the events created, started, stopped and deleted; a sandbox has
 // created and started (both at once), stopped and deleted, with its own id as the container's.
 //
@@ -68,7 +68,7 @@ class ContainerEvents {
   };
 
   void Hear(const runtime::Event& event, const runtime::EventSubject& subject);
-  // Tells the waiting events; runs in the pool's thread.
+  // Sends the waiting events; runs in the pool's thread.
   void Tell();
   void TellOne(const Happened& happened);
   // Describes the pod as it was at the event. False: its sandbox is unknown.

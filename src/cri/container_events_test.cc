@@ -112,7 +112,7 @@ TEST_F(ContainerEventsTest, ASandboxesAndAContainersLife) {
   EXPECT_EQ(stopped.pod_sandbox_status().metadata().uid(), "uid of pod");
   Tell(EventType::kContainerRemoved, exited);
   EXPECT_EQ(Text(Next(*stream)), "CONTAINER_DELETED_EVENT a: ");
-  // Its sandbox, which the engine doesn't know any more.
+  // The container's sandbox, which the engine doesn't know any more.
   ON_CALL(engine_, GetSandbox(_)).WillByDefault(Return(absl::NotFoundError("gone")));
   events_.Add(EventType::kSandboxStopped, EventPod(runtime::SandboxState::kNotReady), "");
   EXPECT_EQ(Text(Next(*stream)), "CONTAINER_STOPPED_EVENT pod: ");
@@ -134,7 +134,7 @@ TEST_F(ContainerEventsTest, WhatIsNoLifeIsNotTold) {
   EXPECT_EQ(Text(Next(*stream)), "CONTAINER_STOPPED_EVENT a: a EXITED");
 }
 
-// A message tells the state of its event, however late it is made.
+// A message has the state of its event, however late it is made.
 TEST_F(ContainerEventsTest, StatesAreThoseOfTheMoment) {
   ContainerRecord running = EventContainer("running", ContainerState::kRunning);
   ContainerRecord since_exited = EventContainer("since exited", ContainerState::kExited);
@@ -242,7 +242,7 @@ TEST_F(ContainerEventsTest, ASlowClientIsToldThatItHasMissedSome) {
   EXPECT_TRUE(exhausted->WaitForNotificationWithTimeout(absl::Minutes(1))) << "metrics say OK";
 }
 
-// Messages of removed objects go even if no client is told of the removal.
+// Messages of removed objects go even if no client hears of the removal.
 TEST_F(ContainerEventsTest, WhatIsLostIsForgottenToo) {
   absl::Notification go;
   ON_CALL(engine_, GetSandbox(_)).WillByDefault([&](absl::string_view) {

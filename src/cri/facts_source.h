@@ -13,7 +13,7 @@ namespace plimsoll::cri {
 // Both null: nothing is asked. Thread-safe.
 struct FactsSource {
   using Answer = absl::StatusOr<runtime::PodFacts>;
-  // Blocks for a bounded moment (100 ms by default). Any error: kubelet tells nothing.
+  // Blocks for a bounded moment (100 ms by default). Any error: kubelet reports nothing.
   std::function<Answer(const runtime::PodIdentity& pod)> ask;
   // Doesn't block. Calls `done` once within that moment, from any thread, even this one.
   std::function<void(const runtime::PodIdentity& pod, std::function<void(Answer)> done)> ask_later;

@@ -20,7 +20,7 @@ bool ContinuesCharacter(char c) {
   return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
 }
 
-// As many whole characters as fit `room` bytes.
+// The longest beginning of whole characters that fits `room` bytes.
 absl::string_view Beginning(absl::string_view text, size_t room) {
   size_t end = 0;
   for (; end < text.size() && BytesInTrailer(text[end]) <= room; ++end) {

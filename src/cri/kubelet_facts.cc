@@ -126,7 +126,7 @@ void KubeletFacts::OnAnswer(const std::string& sandbox_id, FactsSource::Answer a
 }
 
 void KubeletFacts::Finish(const std::string& sandbox_id, FactsSource::Answer answer) {
-  // The pod may be gone by now; whatever else goes wrong, the engine tells in its events.
+  // The pod may be gone by now; whatever else goes wrong, the engine reports in its events.
   if (answer.ok()) engine_->TakeFacts(sandbox_id, Checked(*std::move(answer))).IgnoreError();
   const std::optional<runtime::PodIdentity> pod = End(sandbox_id);
   if (pod.has_value()) Ask(sandbox_id, *pod);

@@ -33,10 +33,10 @@ class KubeletFacts {
   bool can_ask() const { return source_.ask_later != nullptr; }
 
   // Kubelet's word about a pod that is about to be made. Blocks as FactsSource::ask does. nullopt:
-  // the pod announces something itself or isn't kubelet's, or kubelet tells nothing.
+  // the pod announces something itself or isn't kubelet's, or kubelet reports nothing.
   std::optional<runtime::PodFacts> AskFor(const runtime::SandboxSpec& pod);
 
-  // Asks anew about an existing pod, without waiting; the engine gets the answer
+  // Asks again about an existing pod, without waiting; the engine gets the answer
   // (Engine::TakeFacts). No answer: the word before stays. Of one pod there is one question at a
   // time: calls during a question cause one more after it.
   void AskAgain(const runtime::SandboxRecord& pod);
@@ -58,7 +58,7 @@ class KubeletFacts {
   // Takes over the answer on a thread of the pool: the engine writes to its store.
   void OnAnswer(const std::string& sandbox_id, FactsSource::Answer answer);
   void Finish(const std::string& sandbox_id, FactsSource::Answer answer);
-  // Ends the question; the pod to ask for anew, if there is one.
+  // Ends the question; the pod to ask for again, if there is one.
   std::optional<runtime::PodIdentity> End(const std::string& sandbox_id);
 
   runtime::Engine* const engine_;

@@ -36,7 +36,7 @@ struct NodeInfo {
   std::string socket_path;
   std::map<std::string, std::string> programs;  // "crun" -> "1.8.1"
   std::string cgroup_layout;                    // "v1", "hybrid", "v2"
-  // Tells kubelet to name cgroups as systemd does. Plimsoll takes both forms.
+  // Asks kubelet to name cgroups as systemd does. Plimsoll takes both forms.
   bool systemd_cgroup_driver = false;
   // The machine's limitations, one sentence each; may be null. Thread-safe.
   std::function<std::vector<std::string>()> limitations;

@@ -14,8 +14,8 @@ namespace v1 = ::runtime::v1;
 
 constexpr char kNoCheckpoint[] = "containers cannot be checkpointed";
 
-// As bytes: the first two calls' messages are shared by all their streams, the next two's answers
-// are joined from bytes made once, the last one's is made from a command's output.
+// Answers in bytes: the first two calls' messages are shared by all their streams, the next two's
+// answers are joined from bytes made once, the last one's is made from a command's output.
 using Base = v1::RuntimeService::WithRawCallbackMethod_GetDynamicRuntimeConfig<
     v1::RuntimeService::WithRawCallbackMethod_GetContainerEvents<
         v1::RuntimeService::WithRawCallbackMethod_ListContainers<

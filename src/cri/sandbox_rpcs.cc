@@ -280,7 +280,7 @@ absl::Status PodRpcs::ListPodSandbox(const v1::ListPodSandboxRequest& request,
         Item{ToCri(record.state), caches_->sandboxes().FindListed(record.id), nullptr});
     if (!item.listed) item.unmade = std::make_unique<const runtime::SandboxRecord>(record);
   });
-  // As with containers: missing entries are made when no sandbox is locked.
+  // Like containers' entries, missing ones are made when no sandbox is locked.
   size_t size = 0;
   for (Item& item : items) {
     if (!item.listed) item.listed = caches_->sandboxes().GetListed(*item.unmade);

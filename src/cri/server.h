@@ -55,7 +55,7 @@ class Server {
   // another daemon has it. The socket appears at its path with mode and group already right.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options);
 
-  // As Shutdown with no grace.
+  // Shuts down with no grace.
   virtual ~Server() = default;
 
   // Accepts no new calls, waits up to `grace` for running ones, then cancels them (streams, pulls

@@ -324,7 +324,7 @@ void FillContainer(const runtime::ContainerRecord& record, const v1::ContainerCo
 void FillMounts(const runtime::ContainerSpec& spec, const v1::ContainerConfig& config,
                 google::protobuf::RepeatedPtrField<v1::Mount>* out) {
   *out = config.mounts();
-  // Those of plugins are not the client's.
+  // Mounts of plugins are not the client's.
   const std::vector<runtime::Mount>& mounts =
       spec.asked.has_value() ? spec.asked->mounts : spec.mounts;
   const size_t count = std::min(mounts.size(), static_cast<size_t>(out->size()));

@@ -24,7 +24,7 @@ absl::StatusOr<runtime::ContainerSpec> ContainerSpecFrom(
     const ::runtime::v1::ContainerConfig& config, const runtime::SandboxSpec& sandbox,
     const AnnotationAllowList& allowed_annotations);
 
-// Its security part (translate_security.cc).
+// The container's security part (translate_security.cc).
 absl::StatusOr<runtime::SecurityContext> SecurityContextFrom(
     const ::runtime::v1::LinuxContainerSecurityContext& security,
     const runtime::SandboxSpec& sandbox);

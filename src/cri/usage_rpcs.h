@@ -93,7 +93,7 @@ class UsageRpcs {
   // Parts of a list's entry.
   static constexpr absl::string_view kTheNetwork = "the network is ";
   static constexpr absl::string_view kItsMetrics = "metrics are ";
-  // Whether an entry that was `read` belongs into a list. An error is told once until it can be
+  // Whether an entry that was `read` belongs into a list. An error is logged once until it can be
   // read again. An empty `container_id`: the sandbox's own. `part`: of the entry; empty: all of it.
   bool IsListed(const std::string& sandbox_id, const std::string& container_id,
                 const absl::Status& read, absl::string_view part = "");

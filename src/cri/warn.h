@@ -10,7 +10,7 @@
 namespace plimsoll::cri {
 
 // An event for each warning about the sandbox or, where `container_id` isn't empty, a container of
-// it. `events`: null: nobody is told.
+// it. `events`: null: no event.
 inline void Warn(runtime::EventLog* events, const std::string& sandbox_id,
                  const std::string& container_id, const std::vector<std::string>& warnings) {
   if (events == nullptr) return;

@@ -1,4 +1,4 @@
-// What keeps this machine from being a Ready node with this configuration.
+// Problems that keep this machine from being a Ready node with this configuration.
 #ifndef PLIMSOLL_DAEMON_CHECK_NODE_H_
 #define PLIMSOLL_DAEMON_CHECK_NODE_H_
 

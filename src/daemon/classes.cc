@@ -220,7 +220,7 @@ qos::AnnotationPolicy AnnotationPolicyFrom(const qos::ClassesConfig& config) {
   for (const auto& [type, by_level] : lists) {
     for (const auto& [level, words] : by_level) {
       for (const std::string& word : words) {
-        // Of two types with one name, each takes the words of its own level.
+        // Each of two types with one name takes the words of its own level.
         const bool is_of_level = (word == "sandbox") == (level == Level::kPod);
         if (by_level.size() == 1 || is_of_level) policy[type].insert(word);
       }

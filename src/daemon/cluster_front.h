@@ -1,4 +1,4 @@
-// The daemon's side towards plimsoll-kube: pod-level classes that it tells, and the socket on which
+// The daemon's side towards plimsoll-kube: pod-level classes that it sets, and the socket on which
 // it follows the node.
 #ifndef PLIMSOLL_DAEMON_CLUSTER_FRONT_H_
 #define PLIMSOLL_DAEMON_CLUSTER_FRONT_H_

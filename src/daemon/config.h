@@ -113,7 +113,7 @@ struct Config {
 // Strict: INVALID_ARGUMENT "<file>:<line>:<column>: <fault and remedy>" for text that is not YAML,
 // an unknown or repeated key, a value of a wrong type or out of range.
 absl::StatusOr<Config> ParseConfig(absl::string_view text, absl::string_view file);
-// As ParseConfig, for a file. The error for an unreadable file names it and the reason.
+// Parses a file like ParseConfig. The error for an unreadable file names it and the reason.
 absl::StatusOr<Config> LoadConfig(const std::string& path);
 
 // Sets the option that the file's key `key` ("log.level") sets, as its command line flag does.

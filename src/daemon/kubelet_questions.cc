@@ -12,7 +12,7 @@ absl::Duration Since(SteadyTime start) {
   return absl::FromChrono(SteadyNow() - start);
 }
 
-// As the metric's label.
+// The value of the metric's label.
 const char* ResultOf(const absl::Status& status) {
   if (status.ok()) return "answered";
   if (absl::IsDeadlineExceeded(status)) return "late";

@@ -1,5 +1,5 @@
 // Questions to kubelet's sockets, counted and timed, with a log line for each change in what
-// kubelet tells.
+// kubelet reports.
 #ifndef PLIMSOLL_DAEMON_KUBELET_QUESTIONS_H_
 #define PLIMSOLL_DAEMON_KUBELET_QUESTIONS_H_
 
@@ -20,7 +20,7 @@
 namespace plimsoll::daemon {
 
 // Thread-safe. Outlives the services that got its source. The log gets no line for a pod, and at
-// most two at once and one a minute, whatever kubelet does; the last state is told in the end.
+// most two at once and one a minute, whatever kubelet does; the last state is logged in the end.
 class KubeletQuestions {
  public:
   // Pointers outlive it; `clock` is for the log's limit.

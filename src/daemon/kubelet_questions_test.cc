@@ -81,7 +81,7 @@ TEST_F(KubeletQuestionsTest, TheLogHasALineForEachChange) {
   EXPECT_EQ(lines_.size(), 2u);
   EXPECT_THAT(lines_.back(), HasSubstr("kubelet tells nothing of its pods"));
   EXPECT_THAT(lines_.back(), HasSubstr("no socket"));
-  // A kubelet that comes and goes fills no log, and its last state is told.
+  // A kubelet that comes and goes fills no log, and its last state is logged.
   for (int i = 0; i < 10; ++i) {
     Ask(Facts(true, true));
     Ask(absl::UnavailableError("no socket"));

@@ -88,7 +88,7 @@ class Wakeups {
   enum class Kind { kStop, kReload, kIdle };  // kIdle: no client is left, or no stream
 
   static absl::StatusOr<Wakeups> Open() {
-    // A failed write reports the same: its reader has gone, or RLIMIT_FSIZE is reached.
+    // A failed write reports the same: its reader has left, or RLIMIT_FSIZE is reached.
     for (const int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN);
     const sigset_t signals = BlockSignals();
     Wakeups wakeups;
@@ -99,7 +99,7 @@ class Wakeups {
     return wakeups;
   }
 
-  // Makes Wait return when the last client has gone. The thread can't be interrupted while it waits
+  // Makes Wait return when the last client has left. The thread can't be interrupted while it waits
   // for the lock, and holds it until the process ends: it is detached.
   void WatchClients(const FsRoot& run_directory, Log* log) {
     std::thread([run_directory, log, event = idle_] {
@@ -249,7 +249,7 @@ int PrintNodeCheck(const Config& config) {
   return 0;
 }
 
-// What --check-config adds to a valid configuration: it doesn't make it invalid.
+// Prints what --check-config adds to a valid configuration, which stays valid.
 void TellNodeProblems(const Config& config) {
   const absl::StatusOr<std::vector<preflight::Problem>> problems =
       CheckThisNode(config, PLIMSOLL_VERSION);

@@ -97,7 +97,7 @@ absl::StatusOr<std::optional<int>> BecomeMainProcess() {
   if (daemon < 0) return ErrnoStatus(errno, "fork the daemon");
   if (daemon > 0) {
     ToMainProcess().Reset();
-    // Its end would be the daemon's: nobody may be left who reads its errors.
+    // This process's end would be the daemon's: nobody may be left who reads its errors.
     signal(SIGPIPE, SIG_IGN);
     return Attend(signals.get(), messages.get(), daemon);
   }

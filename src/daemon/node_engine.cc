@@ -42,7 +42,7 @@ absl::Status NodeEngine::OpenParts() {
   PLIMSOLL_ASSIGN_OR_RETURN(
       classes_,
       NodeClasses::Open(in_.host, in_.config, in_.driver.cgroups.get(), store_.get(), in_.log));
-  // Its records are in the state directory.
+  // The network's records are in the state directory.
   return WithRemedy(OpenNetwork(), "state directory", in_.config.state_dir);
 }
 

@@ -50,7 +50,7 @@ class NodeEngine {
   NodeEngine(const NodeEngine&) = delete;
   NodeEngine& operator=(const NodeEngine&) = delete;
 
-  // As the destructor, but leaves the OCI runtime, which commands with open streams use.
+  // Ends like the destructor, but leaves the OCI runtime, which commands with open streams use.
   std::unique_ptr<runtime::ContainerRuntime> EndAllButRuntime();
 
   // Makes the engine, which finds every sandbox and container again. Once. `hooks`, which may be

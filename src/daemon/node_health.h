@@ -49,7 +49,7 @@ class NodeHealth {
     // All outlive this.
     const runtime::ContainerRuntime* runtime = nullptr;
     linux::CgroupManager* cgroups = nullptr;
-    // Its error's message is "<Reason>: <why>"; may wait for network plugins.
+    // Returns an error "<Reason>: <why>"; may wait for network plugins.
     std::function<absl::Status()> network;
     absl::Duration network_patience = absl::Seconds(2);
     // Empty until something is served.

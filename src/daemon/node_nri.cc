@@ -11,7 +11,7 @@
 namespace plimsoll::daemon {
 namespace {
 
-// As for providers on their own socket: a runaway one can't take a whole CPU.
+// The pause of providers on their own socket, too: a runaway one can't take a whole CPU.
 constexpr absl::Duration kPauseAfterTopology = absl::Milliseconds(10);
 
 nri::Options OptionsFor(const Config& config, const FsRoot& host) {

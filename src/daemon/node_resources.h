@@ -67,7 +67,7 @@ class NodeResources {
 
   runtime::Engine* const engine_;
   Log* const log_;
-  // Held while the engine is told, so that the newest share arrives last. Taken before mutex_.
+  // Held while the engine is notified, so that the newest share arrives last. Taken before mutex_.
   absl::Mutex news_mutex_;
   runtime::NodeShare share_ ABSL_GUARDED_BY(news_mutex_);  // no CPUs: none yet
   bool is_stand_in_ ABSL_GUARDED_BY(news_mutex_) = false;

@@ -14,7 +14,7 @@
 
 namespace plimsoll::dial {
 
-// Of a body nothing beyond this is read.
+// The part of a body that is read.
 inline constexpr size_t kMostBodyBytes = 10 * 1024;
 // The answer to the last of so many requests must not be a redirect.
 inline constexpr int kMostRedirects = 10;

@@ -12,7 +12,7 @@
 namespace plimsoll::dial {
 namespace {
 
-// Of a URL: "user@host:80", "[fd00::1]:80". False: malformed.
+// The authority of a URL: "user@host:80", "[fd00::1]:80". False: malformed.
 bool ReadAuthority(absl::string_view text, std::string& host, uint16_t& port) {
   if (const size_t at = text.rfind('@'); at != absl::string_view::npos) text.remove_prefix(at + 1);
   absl::string_view rest;

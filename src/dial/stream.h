@@ -30,7 +30,7 @@ class Stream {
   virtual absl::Status Send(absl::string_view text) = 0;
   // Appends the bytes that have arrived, at least one. OUT_OF_RANGE: the peer sends no more.
   virtual absl::Status Receive(std::string* buffer) = 0;
-  // Tells the peer that no more will be sent, where the form of the connection has words for it.
+  // Notifies the peer that no more will be sent, where the form of the connection has words for it.
   virtual absl::Status End() { return absl::OkStatus(); }
 };
 

@@ -38,7 +38,7 @@ class SocketServer {
     int idle_ms = 60'000;  // a connection without calls is closed after it
     // Adds services, which outlive the server, and further limits.
     std::function<void(grpc::ServerBuilder&)> configure;
-    // Service that gRPC's health service tells of as serving; empty: there is no health service.
+    // Service that gRPC's health service reports as serving; empty: there is no health service.
     std::string healthy_service;
     // See SocketKeeper; may be null.
     std::function<void(const absl::Status&)> tell;

@@ -46,7 +46,7 @@ class LayerTree {
   absl::StatusOr<const Directory*> Resolve(const std::vector<std::string>& components,
                                            bool must_exist);
 
-  // As Resolve, but makes only directories that lower layers have; NOT_FOUND for others.
+  // Resolves like Resolve, but makes only directories that lower layers have; NOT_FOUND for others.
   absl::StatusOr<const Directory*> ResolveFromBelow(const std::vector<std::string>& components);
   // The file that the topmost of the lower layers with one shows at `name`, of any type; nothing if
   // they show none.
@@ -75,7 +75,7 @@ class LayerTree {
   static absl::StatusOr<std::vector<std::string>> Clean(absl::string_view path);
 
  private:
-  // What becomes of a directory that this layer lacks.
+  // The treatment of a directory that this layer lacks.
   enum class Missing { kMake, kRefuse, kTakeFromBelow };
   struct Lower {
     struct stat info = {};

@@ -40,7 +40,7 @@ struct UnpackResult {
 absl::StatusOr<UnpackResult> UnpackLayer(ArchiveReader& reader, const FsRoot& diff,
                                          const std::vector<FsRoot>& lowers,
                                          const UnpackLimits& limits = {});
-// As above, with layers below that are opened only when one is needed.
+// Unpacks like the above, with layers below that are opened only when one is needed.
 absl::StatusOr<UnpackResult> UnpackLayer(ArchiveReader& reader, const FsRoot& diff,
                                          LayerTree::LowersFn lowers,
                                          const UnpackLimits& limits = {});

@@ -277,7 +277,7 @@ TEST_F(PullTest, OtherRegistriesNeverSpeakPlainHttp) {
   EXPECT_THAT(image.status().message(), HasSubstr("server gave HTTP response to HTTPS client"));
 }
 
-// The daemon's environment or the machine tells skopeo which authorities to trust.
+// skopeo has the authorities to trust from the daemon's environment or the machine.
 TEST_F(PullTest, OverTlsFromWhomItsAuthorityIsTrusted) {
   if (!FindProgram("openssl").ok()) GTEST_SKIP() << "no openssl here: apt-get install openssl";
   const absl::Status made = MakeCertificates(dir_.root());

@@ -286,8 +286,8 @@ absl::StatusOr<Image> Service::PullAndTell(const Reference& name, const Transpor
   const absl::Time start = MonotonicNow();
   uint64_t bytes = 0;
   absl::StatusOr<Image> image = PullNow(name, options, progress, &bytes);
-  // As Docker does for registries of the machine itself. Credentials go over plain HTTP only where
-  // the registry is listed as insecure.
+  // Docker does the same for registries of the machine itself. Credentials go over plain HTTP only
+  // where the registry is listed as insecure.
   if (SpeaksNoTls(image.status()) && IsOnLoopback(name.registry) && options.credentials.empty()) {
     TransportOptions plain = options;
     plain.plain_on_loopback = true;

@@ -78,7 +78,7 @@ void SharedPulls::Run(const std::shared_ptr<Flight>& flight, const std::vector<s
   absl::MutexLock lock(&mutex_);
   flight->result = std::move(result);
   flight->done = true;
-  // Later callers start anew. An abandoned one is out of the list already.
+  // Later callers start again. An abandoned one is out of the list already.
   const auto it = flights_.find(key);
   if (it != flights_.end() && it->second == flight) flights_.erase(it);
 }

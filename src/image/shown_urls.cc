@@ -37,7 +37,7 @@ absl::string_view WithoutPunctuation(absl::string_view word) {
   return word;
 }
 
-// What may be shown of a word that is or holds an address, up to its first query or fragment. It
+// The printable part of a word that is or holds an address, up to its first query or fragment. It
 // may hold several URLs ("https://h/a,https://h/b").
 std::string ShownOfUrls(absl::string_view word) {
   word = word.substr(0, word.find_first_of(kQueryOrFragment));

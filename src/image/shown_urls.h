@@ -15,7 +15,7 @@ namespace plimsoll::image {
 // URL, or else before a space.
 std::string WithoutUrlSecrets(absl::string_view text);
 
-// The text with "[redacted]" in place of `secret`, where that is a word of its own: a short
+// The text with "[redacted]" in place of `secret`, where it stands as a whole word: a short
 // password is part of many words.
 std::string WithoutWord(absl::string_view text, absl::string_view secret);
 

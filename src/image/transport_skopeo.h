@@ -75,7 +75,7 @@ class SkopeoTransport {
   std::string name() const { return reference_.Canonical(); }
   // The config of Resolve's image, checked against its digest and size.
   absl::StatusOr<std::string> ReadConfig(const RegistryImage& image, const Descriptor& config);
-  // As above, from the image's streams.
+  // Reads like the above, from the image's streams.
   absl::StatusOr<std::string> ReadConfig(const BlobStreams& streams, const Descriptor& config);
   // Copies the layers of Resolve's image into `work`/kBlobs. An existing blob is complete and
   // matches its digest, whatever happens to the others. Doesn't fetch those of `known`. `stopped`:

@@ -33,8 +33,8 @@ absl::Status CheckDigests(const StreamDigests& digests, const LayerContent& laye
   return absl::OkStatus();
 }
 
-// As many as a small machine can keep busy. Each layer from a registry has a process of its own
-// that sends it.
+// The number that a small machine can keep busy. Each layer from a registry has a process of its
+// own that sends it.
 constexpr size_t kLayersAtOnce = 3;
 
 std::string NameOf(const LayerContent& layer) {

@@ -82,7 +82,7 @@ class LinkCountersTest : public ::testing::Test {
     }
   }
   void TearDown() override { EXPECT_TRUE(UnmountBelow(host_, dir_.path()).ok()); }
-  // Opened anew: dir_'s own root lies under the private mount.
+  // Opened again: dir_'s own root lies under the private mount.
   FsRoot directory() { return *FsRoot::Open(dir_.path()); }
 
   // Sends `datagrams` of a hundred bytes to the namespace itself over its loopback interface.

@@ -60,7 +60,7 @@ class NamespacesTest : public ::testing::Test {
     EXPECT_TRUE(UnpinNamespaces(directory()).ok());
     EXPECT_TRUE(UnmountBelow(real_, dir_.path()).ok());
   }
-  // Opened anew: dir_'s own root lies under the private mount.
+  // Opened again: dir_'s own root lies under the private mount.
   FsRoot directory() { return *FsRoot::Open(dir_.path()); }
 
   // Runs in a thread that has entered a pinned namespace.

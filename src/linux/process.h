@@ -47,7 +47,7 @@ bool HasExited(const UniqueFd& pidfd);
 bool AwaitExit(const UniqueFd& pidfd, absl::Time deadline);
 // Sends SIGKILL to exactly that process. OK when it has ended already. Doesn't wait.
 absl::Status KillProcess(const FsRoot& root, const ProcessId& id);
-// As KillProcess, and waits for its end. DEADLINE_EXCEEDED "process 12 survives SIGKILL".
+// Kills like KillProcess, and waits for its end. DEADLINE_EXCEEDED "process 12 survives SIGKILL".
 absl::Status KillAndAwait(const FsRoot& root, const ProcessId& id, absl::Time deadline);
 // A zombie counts as not running. An error means only that this is unknown.
 absl::StatusOr<bool> IsRunning(const FsRoot& root, const ProcessId& id);

@@ -103,7 +103,7 @@ TEST_F(QuietWatchTest, TellsOfWhatItHeardAndGoesOn) {
   ASSERT_TRUE(AwaitTold(2));
 }
 
-// The watch hears all of it before it tells, however late its thread runs.
+// The watch hears all of it before it reports, however late its thread runs.
 TEST_F(QuietWatchTest, WhatIsThereAtOnceIsOne) {
   for (int i = 0; i < 64; ++i) Send("a");
   ASSERT_TRUE(Start({.quiet = 20 * kMs}, absl::InfiniteDuration()).ok());

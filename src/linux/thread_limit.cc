@@ -73,7 +73,7 @@ std::string ThreadLimitReached(const FsRoot& host) {
   }
   rlimit limit = {};
   if (getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    // Root is exempt (fork(2)). Nothing tells how many processes another user has.
+    // Root is exempt (fork(2)). Nothing shows how many processes another user has.
     (geteuid() != 0 ? reached : others).push_back(absl::StrCat("RLIMIT_NPROC is ", limit.rlim_cur));
   }
   if (!reached.empty()) return absl::StrJoin(reached, ", ");

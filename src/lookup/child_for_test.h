@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-// What `work` returns in a fork of this process: "" for success. A child that dies is named.
+// The result of `work` in a fork of this process: "" for success. A child that dies is named.
 inline std::string InChild(const std::function<std::string()>& work) {
   int line[2] = {-1, -1};
   if (pipe(line) != 0) return "no pipe";

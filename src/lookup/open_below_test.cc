@@ -50,7 +50,7 @@ int KernelsOpen(int directory, const char* path, int flags, uint64_t resolve, mo
   return static_cast<int>(fd);
 }
 
-// What was opened, by its path below `top`, or the error.
+// The opened file, by its path below `top`, or the error.
 std::string Outcome(OpenFn open_below, const std::string& top, const std::string& path, int flags,
                     uint64_t resolve) {
   const int root = open(top.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -603,7 +603,7 @@ class OpenBelowRaceTest : public ::testing::Test {
   std::string in(const std::string& path) const { return dir_.path() + "/in/" + path; }
   std::string out(const std::string& path) const { return dir_.path() + "/out/" + path; }
 
-  // What `attempt` came to, each time, until `enough` has been seen or the time is over.
+  // The outcomes of `attempt`, until `enough` has been seen or the time is over.
   static std::set<std::string> Try(const std::function<std::string()>& attempt,
                                    const std::set<std::string>& enough, int least) {
     std::set<std::string> seen;

@@ -32,7 +32,7 @@ class Attachments {
   void Add(int connection, bool has_input);
   // Passes on output of the container. `kind`: kPacketOutput or kPacketErrors.
   void Tell(char kind, const char* bytes, size_t size);
-  // The container has ended: tells the clients and closes all connections.
+  // The container has ended: notifies the clients and closes all connections.
   void End();
 
   // Fills entries to poll and returns their number. Then call Serve with them.

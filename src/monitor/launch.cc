@@ -203,7 +203,7 @@ void Launch(const LaunchPlan& plan, char** argv) {
 
   static char root[4096];
   snprintf(root, sizeof(root), "--root=%s", plan.Get("root"));
-  // krun is told from crun by its name alone.
+  // krun differs from crun by its name alone.
   static char crun[] = "crun";
   const char* name = plan.Get("name");
   argv[0] = name == nullptr ? crun : const_cast<char*>(name);

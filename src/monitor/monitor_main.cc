@@ -41,7 +41,7 @@ struct Exit {
   bool never_ran = false;  // it ended by itself, before executing the container's program
 };
 
-// Takes the lock, which tells other processes which one is this container's monitor. Held to the
+// Takes the lock, which shows other processes which one is this container's monitor. Held to the
 // end.
 void TakeLock() {
   const int fd = open(kLockFile, O_RDWR | O_CREAT | O_CLOEXEC, 0600);

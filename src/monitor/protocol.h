@@ -14,7 +14,7 @@
 //
 // A daemon that dies before it has sent the plan leaves a monitor that sees the end of the stream
 // and ends. A daemon that dies later leaves a monitor that is found by its lock: fcntl(2) F_GETLK
-// tells the holder's pid. The monitor takes no other signal than SIGKILL. It ends after init has
+// returns the holder's pid. The monitor takes no other signal than SIGKILL. It ends after init has
 // ended; kExitFile then has the exit. A monitor killed before takes a runtime that it still runs
 // with it.
 //
@@ -44,7 +44,7 @@ constexpr char kNewExitFile[] = "exit.new";  // until then
 constexpr char kStartErrorFile[] = "start-error";
 constexpr size_t kMaxStartError = 512;
 // A SOCK_SEQPACKET socket. A connection carries one request and one answer, "ok" or "error TEXT":
-//   "reopen-log"       close the log and open its path anew
+//   "reopen-log"       close the log and open its path again
 //   "resize ROWS COLS" of the terminal
 //   "attach"           the connection becomes an attached client's (see below)
 //   "attach stdin"     and is one that has standard input

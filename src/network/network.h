@@ -79,7 +79,7 @@ class Network {
   absl::Status Delete(const std::string& id);
   // Asks the plugins whether the attachment is still as it was made. OK if they can't be asked.
   absl::Status Check(const std::string& id);
-  // Tells plugins of version 1.1.0 the present attachments, so that they release all others of that
+  // Gives plugins of version 1.1.0 the present attachments, so that they release all others of that
   // network, even those of other runtimes. Add and Delete wait meanwhile. UNAVAILABLE: there was no
   // moment without one.
   absl::Status CollectGarbage();

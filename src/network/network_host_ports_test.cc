@@ -77,7 +77,7 @@ TEST_F(NetworkTest, OfManyAtOnceOneGetsTheHostPort) {
   EXPECT_EQ(network_->Attached().size(), 1u);
 }
 
-// Its rules still exist.
+// The port's rules still exist.
 TEST_F(NetworkTest, AHostPortIsHeldUntilDelHasSucceededAlsoWithoutTheNamespace) {
   WriteChain();
   Attachment gone = Pod();

@@ -80,7 +80,7 @@ std::string SmallestZone(const ZoneTree& tree, const resources::CpuSet& cpus) {
   size_t size = SIZE_MAX;
   for (size_t i = 0; i < tree.topology().zones.size(); ++i) {
     const resources::CpuSet own = tree.Cpus(i);
-    // Of zones with the same CPUs, takes the inner one, which comes later.
+    // The inner one of zones with the same CPUs, which comes later, is taken.
     if (cpus.IsSubsetOf(own) && own.Size() <= size) {
       smallest = tree.zone(i).name;
       size = own.Size();

@@ -56,7 +56,7 @@ inline constexpr int64_t kCallSeconds = 120;
 // For calls that outlive their daemon: the daemon's successor answers them.
 struct Patience {
   absl::Duration wait;         // for the daemon that takes the place of a lost one; zero: none
-  std::function<void()> lost;  // the daemon has gone, the wait begins; may be null
+  std::function<void()> lost;  // the daemon ended, the wait begins; may be null
   std::function<void()> back;  // may be null
 };
 
@@ -187,8 +187,8 @@ class Client {
   // Pulls by the CRI's own call, which every runtime has.
   absl::Status PullImage(const cri::PullImageRequest& request);
   // The node's topology now and at each change, until the stream ends or `topology` returns false.
-  // `metadata` is a key that is sent with the call, empty for none. By it the daemon tells an
-  // observer from a client that places pods.
+  // `metadata` is a key that is sent with the call, empty for none. By it the daemon distinguishes
+  // an observer from a client that places pods.
   absl::Status WatchTopology(
       const std::string& metadata,
       const std::function<bool(const cri::DynamicRuntimeConfigResponse&)>& topology);

@@ -26,8 +26,8 @@ class ProgramRoom {
   // Bytes of all containers of a pod together, whose messages are held at once.
   static constexpr size_t kMostPodBytes = size_t{32} << 20;
 
-  // As much as this process's own limit gives a program: a quarter of its stack, at least 128 KiB
-  // and at most 6 MiB (fs/exec.c, bprm_stack_limits).
+  // The size that this process's own limit gives a program: a quarter of its stack, at least 128
+  // KiB and at most 6 MiB (fs/exec.c, bprm_stack_limits).
   static size_t OfProcess();
 
   explicit ProgramRoom(size_t bytes) : whole_(bytes), left_(bytes) {}

@@ -107,7 +107,7 @@ absl::StatusOr<std::string> ResourceValue(const Manifest& pod, const ContainerMa
       AmountIn(is_limit ? all.limits : all.requests, std::string(name));
   if (amount == nullptr && is_limit) amount = AmountIn(context.allocatable, std::string(name));
   if (amount == nullptr) return "0";
-  // As kubelet: CPUs by thousandths, all else by units.
+  // Like kubelet: CPUs by thousandths, all else by units.
   const bool is_cpu = name == "cpu";
   const int64_t whole = is_cpu ? amount->MilliValue() : amount->Value();
   const int64_t part = is_cpu ? field.divisor.MilliValue() : field.divisor.Value();

@@ -110,7 +110,7 @@ class CgroupManager {
   // The kernel's values now.
   virtual absl::StatusOr<CgroupSettings> Read(absl::string_view path) const = 0;
 
-  // Tells the manager of the machine's groups about a group that somebody else (an OCI runtime)
+  // Registers with the manager of the machine's groups a group that somebody else (an OCI runtime)
   // made for `pid` with `settings`, so that it keeps its values. For a known group, checks that the
   // manager holds them. Does nothing where groups are plain directories.
   virtual absl::Status Register(absl::string_view, pid_t, const CgroupSettings&) {

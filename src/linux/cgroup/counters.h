@@ -73,7 +73,7 @@ struct CgroupCounters {
   std::optional<uint64_t> mapped_file_bytes;
   std::optional<uint64_t> active_file_bytes;
   std::optional<uint64_t> inactive_file_bytes;
-  // Of the group alone; on v2, which has only the sum, of the groups below too.
+  // Faults of the group alone; on v2, which has only the sum, of the groups below too.
   std::optional<uint64_t> own_page_faults;
   std::optional<uint64_t> own_major_page_faults;
   // memory.kmem.usage_in_bytes / "kernel" in memory.stat (Linux 5.18).

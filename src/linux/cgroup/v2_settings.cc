@@ -76,7 +76,7 @@ absl::StatusOr<std::optional<int64_t>> CgroupV2::SwapMax(const std::string& grou
       tree_->PathOf(group, "memory.swap.max"), "); only -1 or the memory limit is possible"));
 }
 
-// As for the member: where swap isn't accounted, "no swap" and "no limit of swap" need no write.
+// Like the member: where swap isn't accounted, "no swap" and "no limit of swap" need no write.
 bool CgroupV2::SaysNothingOfSwap(const std::string& group, const std::string& file,
                                  absl::string_view value) const {
   if (file != "memory.swap.max" || tree_->HasFile(group, file)) return false;
@@ -101,7 +101,7 @@ absl::Status CgroupV2::PlanMemory(const std::string& group, const CgroupSettings
   if (!memory.has_value() && !both.has_value()) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(NeedFile(group, "memory.max", "memory_limit"));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto old_memory, ReadLimit(group, "memory.max"));
-  if (!old_memory.has_value()) {  // the file has gone since
+  if (!old_memory.has_value()) {  // the file was removed since
     return absl::NotFoundError(absl::StrCat("no cgroup ", tree_->PathOf(group)));
   }
   std::optional<int64_t> swap;
