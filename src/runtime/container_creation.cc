@@ -214,8 +214,8 @@ absl::Status ContainerCreation::TakeGroup(const SandboxRecord& sandbox,
   const auto taken = [&](absl::string_view why) {
     return absl::AlreadyExistsError(absl::StrCat(what, ": \"", *group, "\" ", why));
   };
-  // Of any pod: several may have one cgroup parent, and an ended container's removal sweeps its
-  // group, which may not exist at this moment.
+  // A container of any pod: several may have one cgroup parent, and an ended container's removal
+  // sweeps its group, which may not exist at this moment.
   std::string holder;
   parts_.objects.VisitContainers([&](const ContainerRecord& other) {
     if (other.cgroup_path == *group) holder = other.id;
@@ -286,7 +286,7 @@ absl::Status ContainerCreation::Make(Creation* creation) const {
   record.monitor = created.monitor;
   record.init = created.init;
   // A handler's own program decides itself which settings its containers' groups get.
-  std::vector<std::string> told;  // unused: the runtime tells them
+  std::vector<std::string> told;  // unused: the runtime reports them
   linux::CgroupSettings given;
   if (creation->request.program.empty()) {
     given = FitSettings(creation->given.resources, parts_.options.runtime->machine(), &told);

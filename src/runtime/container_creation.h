@@ -61,7 +61,7 @@ class ContainerCreation {
   absl::Status Make(Creation* creation) const;
   // Watches the container's monitor, writes its row, and adds it to Objects.
   absl::StatusOr<std::shared_ptr<Container>> Add(Creation* creation) const;
-  // Tells of a container that is made: in the pod's picture, and by an event for each setting that
+  // Reports a container that is made: in the pod's picture, and by an event for each setting that
   // could not be applied as asked.
   void TellCreated(const Creation& creation, Container& container) const;
   absl::StatusOr<CreateRequest> PrepareCreate(const SandboxRecord& sandbox,

@@ -25,7 +25,7 @@ namespace plimsoll::runtime {
 
 // An exit is saved and told under Container::mutex: no client learns of an exit that a crash could
 // undo, or of a removal before the exit. While the container is being started (`starting`), its
-// exit is saved, and the start tells it.
+// exit is saved, and the start reports it.
 //
 // Uses `host`, `cgroups`, `runtime`, `store`, `events` and `clock` of the options, and
 // ClassAssignments. The arguments must outlive this object, but the watcher must end before it.
@@ -48,13 +48,13 @@ class ContainerExits {
   // once.
   absl::Status WatchOrRecord(const std::shared_ptr<Container>& container);
 
-  // Records and tells the exit that the monitor left; without one, an exit with code 255 and reason
-  // Unknown. Ends the rest of the container, slow steps in another thread. Does nothing if the exit
-  // is recorded already.
+  // Records and reports the exit that the monitor left; without one, an exit with code 255 and
+  // reason Unknown. Ends the rest of the container, slow steps in another thread. Does nothing if
+  // the exit is recorded already.
   void Record(const std::shared_ptr<Container>& container);
   // Records the end of a container whose start is refused (IsRefused). Does nothing for others.
   void EndRefused(Container& container) const;
-  // Records and tells the end of a container whose process could not be started: code 128, reason
+  // Records and reports the end of a container whose process could not be started: code 128, reason
   // StartError.
   void RecordFailedStart(Container& container, const absl::Status& failure) const;
   // Adds the events of the exit in `record`.
@@ -70,7 +70,7 @@ class ContainerExits {
   bool AwaitRecord(const std::shared_ptr<Container>& container, absl::Time deadline);
 
  private:
-  // Saves an exit, and tells it unless the container is being started.
+  // Saves an exit, and reports it unless the container is being started.
   void Save(const Container& container) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(container.mutex);
   void ClearGroup(const std::shared_ptr<Container>& container);
 

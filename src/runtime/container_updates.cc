@@ -201,7 +201,7 @@ absl::Status ContainerUpdates::Check(const ContainerRecord& record,
   PLIMSOLL_RETURN_IF_ERROR(CheckLive(record, "an update"));
   if (!update.classes.empty()) PLIMSOLL_RETURN_IF_ERROR(CheckProcess(record, "a change of class"));
   absl::Status valid = CheckSettings(update.cgroup, options_.runtime->machine());
-  // Checked before the handler is told, and again by Make, in the share of that time.
+  // Checked before the handler hears of it, and again by Make, in the share of that time.
   if (valid.ok()) {
     valid = confinement_->ConfineAsked(update.cgroup, confinement_->Current(), /*is_new=*/false)
                 .status();

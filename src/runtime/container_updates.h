@@ -68,8 +68,8 @@ class ContainerUpdates {
   // The container's spec after the update.
   absl::StatusOr<ContainerSpec> Merge(const ContainerRecord& record, const ResourceUpdate& update,
                                       const linux::CgroupSettings& by_client) const;
-  // Takes the update's turn and tells the runtime handler. Does nothing if the pod's row is lost or
-  // its updates take no turns.
+  // Takes the update's turn and notifies the runtime handler. Does nothing if the pod's row is lost
+  // or its updates take no turns.
   absl::Status ReportToHandler(const ContainerRecord& record, const ResourceUpdate& update,
                                const ContainerSpec& asked, std::optional<HandlerTurn>* turn,
                                HandlerUpdates::SizeReport* report) const;
@@ -85,7 +85,7 @@ class ContainerUpdates {
   absl::Status SaveAsked(Container& container, const ContainerSpec& asked,
                          const qos::HeldClasses& changing) const;
 
-  // Tells of an update that is made. `lost`: the settings that the machine lacks.
+  // Reports an update that is made. `lost`: the settings that the machine lacks.
   void TellUpdated(Container& container, const ContainerRecord& before,
                    const ResourceUpdate& update, const NodeShare& share,
                    const std::vector<std::string>& lost) const;

@@ -113,7 +113,7 @@ class Engine {
   // back fails too, the error names the setting and the reason.
   virtual absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) = 0;
 
-  // As UpdateResources, for an update by a plugin: no hook is called. So a hook may call it.
+  // Updates like UpdateResources, for a plugin: no hook is called. So a hook may call it.
   virtual absl::Status UpdateForPlugin(absl::string_view id, const ResourceUpdate& update) = 0;
 
   // The settings in force for the pod's group, whoever made that. Not live and without values if
@@ -127,7 +127,7 @@ class Engine {
                                               const SandboxUpdate& update) = 0;
 
   // Ends all update commands of runtime handlers, for a daemon that ends. Updates that need such a
-  // command fail with FAILED_PRECONDITION from now on. The next start tells the handlers the values
+  // command fail with FAILED_PRECONDITION from now on. The next start gives the handlers the values
   // in force.
   virtual void CallOffUpdates() = 0;
 

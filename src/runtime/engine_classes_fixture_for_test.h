@@ -32,7 +32,7 @@ class EngineClassesTest : public EngineTest {
     net_type_ = static_cast<qos::FakeType*>(types.back().get());
     classes_ = *qos::Registry::Create(std::move(types));
   }
-  // As after a kill -9: the kernel's state stays, the engine's is read from the store.
+  // Restarts like after a kill -9: the kernel's state stays, the engine's is read from the store.
   void Restart() {
     engine_.reset();
     MakeTypes();

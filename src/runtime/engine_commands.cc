@@ -55,7 +55,7 @@ absl::Status CheckRunning(const ContainerRecord& record, absl::string_view what)
                                                     " needs one that is Running"));
 }
 
-// What OrLost looks at. It outlives the engine, as a streamed command may.
+// The parts that OrLost looks at. They outlive the engine, as a streamed command may.
 struct Surroundings {
   explicit Surroundings(const EngineOptions& options)
       : host(options.host), cgroups(options.cgroups), runtime(options.runtime) {}
@@ -220,7 +220,7 @@ absl::Status EngineCommands::ReopenLog(absl::string_view id) {
                                                       StateName(record.state),
                                                       "; only a Running one has its log open"));
   }
-  // The monitor makes the same checks as it opens the log; PrepareLog tells the client the fault.
+  // The monitor makes the same checks as it opens the log; PrepareLog gives the client the fault.
   const auto sandbox = objects_->FindSandbox(record.sandbox_id);
   const std::string directory = sandbox.ok() ? (*sandbox)->Snapshot().spec.log_directory : "";
   PLIMSOLL_RETURN_IF_ERROR(Annotate(PrepareLog(options_.host, directory, record.log_path).status(),

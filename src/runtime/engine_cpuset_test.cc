@@ -90,7 +90,7 @@ TEST_F(EngineCpusetTest, OutsideIsRefusedOnceThatIsSaid) {
   EXPECT_EQ(CpusetOf(id).first, "0");
 }
 
-// CPU 2000 exists on no machine of these tests: it was there once, and has gone.
+// CPU 2000 exists on no machine of these tests: it was there once, and was removed.
 TEST_F(EngineCpusetTest, AClientMayGoOnSendingWhatItWasToldAtItsStart) {
   for (const bool is_whole : {true, false}) {
     SCOPED_TRACE(is_whole ? "whole" : "refuse");
@@ -127,7 +127,7 @@ TEST_F(EngineCpusetTest, WhatStoodInForAShareIsRefusedOnceThatIsThere) {
   const absl::Status refused = TryCreate(pod, {.cpuset_cpus = "0-1"}, "after").status();
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()), ::testing::HasSubstr("CPUs 1 are outside"));
-  // Once the provider has gone, a client is sent the kernel's topology.
+  // Once the provider has ended, a client is sent the kernel's topology.
   whole.is_told = true;
   engine_->SetNodeShare(whole);
   engine_->SetNodeShare(Share("0"));
@@ -289,7 +289,7 @@ TEST_F(EngineCpusetTest, APodsCpusetBelowAContainersNamesTheContainer) {
             absl::StrCat("update sandbox ", pod, ": ", busy.message()));
 }
 
-// On v1 groups are given their CPUs anew, since the kernel drops removed CPUs for good.
+// On v1 groups are given their CPUs again, since the kernel drops removed CPUs for good.
 TEST_F(EngineCpusetTest, APodsOwnCpusetStaysWhereLimitsAreInVersionOne) {
   cgroups_.machine = linux::CgroupLayout::kHybrid;
   const NodeShare whole = Share("0-1", "0", /*is_whole=*/true);

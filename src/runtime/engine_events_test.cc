@@ -12,7 +12,7 @@ using ::testing::Pair;
 
 class EngineEventsTest : public EngineTest {};
 
-// Once an object has gone its id alone tells people nothing.
+// Once an object is removed, its id alone says nothing to people.
 TEST_F(EngineEventsTest, EachNamesWhatItIsAbout) {
   const std::string pod = *engine_->RunSandbox(PodSpec("web"), "");
   const std::string id = *engine_->CreateContainer(pod, Spec("app"), "");

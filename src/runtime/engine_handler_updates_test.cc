@@ -148,7 +148,7 @@ TEST_F(EngineHandlerUpdatesTest, AStopDoesNotWaitForTheUpdateCommand) {
   EXPECT_TRUE(absl::IsFailedPrecondition(cancelled)) << cancelled;
   EXPECT_THAT(cancelled.message(), HasSubstr("is being stopped or removed"));
   EXPECT_EQ(engine_->GetContainer(web)->spec.kubernetes_resources, Web().kubernetes_resources);
-  // The pod goes on, so its machine is told the values that hold.
+  // The pod goes on, so its machine gets the values that hold.
   const std::string told = Told();
   const size_t first = told.find(R"("vcpus":4)");
   EXPECT_NE(first, std::string::npos) << told;
@@ -195,7 +195,7 @@ TEST_F(EngineHandlerUpdatesTest, TheEndOfTheDaemonDoesNotWaitForTheUpdateCommand
   const std::string pod = Pod(Spec("vm"));
   ASSERT_TRUE(run_.ReplaceFile(WantedFile(pod), "").ok());
   ASSERT_TRUE(dir_.root().ReplaceFile("slow", "").ok());
-  StartEngine();  // tells the values that hold in another thread
+  StartEngine();  // sends the values that hold in another thread
   ASSERT_TRUE(WaitUntil([&] { return !dir_.root().Read("told").value_or("").empty(); }));
   StartEngine();
   EXPECT_TRUE(WaitUntil([&] { return !run_.Exists(WantedFile(pod)); }));
@@ -258,7 +258,7 @@ TEST_F(EngineHandlerUpdatesTest, TheNodesShareDoesNotWaitForTheUpdateCommand) {
   EXPECT_TRUE(absl::IsFailedPrecondition(cancelled)) << cancelled;
 }
 
-// As after a kill between the update command and the update: the handler was told the new values.
+// A kill between the update command and the update: the handler was told the new values.
 TEST_F(EngineHandlerUpdatesTest, AKillAfterTheUpdateCommandIsToldBackAtTheNextStart) {
   SetUpdateCommand("vm");
   const std::string pod = Pod(Spec("vm"));

@@ -44,7 +44,7 @@ TEST_F(EngineHooksHandlersTest, AVirtualMachineHasPortsForDevicesByPlugins) {
   }
 }
 
-// What a plugin gives is not the author's growth of the pod.
+// A plugin's resources are not the author's growth of the pod.
 TEST_F(EngineHooksHandlersTest, FixedResourcesAreHeldToTheClientsWord) {
   plugins_.adjust = [](ContainerSpec* spec) {
     spec->mounts.push_back({.container_path = "/p", .host_path = "/plugins"});

@@ -54,7 +54,7 @@ TEST_F(EngineHooksTest, ASandboxIsSeenOnceItsHookHasEnded) {
     EXPECT_THAT(engine_->ListSandboxes(), IsEmpty());
     EXPECT_THAT(Told(), IsEmpty());
     EXPECT_EQ(plugins_.makings(), 1u);
-    // Its namespaces and its control group are there.
+    // The pod's namespaces and its control group are there.
     const HookedPod pod = plugins_.last_pod();
     EXPECT_TRUE(host_.Exists(pod.place.network_namespace.substr(1))) << pod.place.network_namespace;
     EXPECT_TRUE(cgroups_.groups().contains(pod.record.cgroup_path));

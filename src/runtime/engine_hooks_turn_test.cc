@@ -41,7 +41,7 @@ TEST_F(EngineHooksTurnTest, EachHookMayChangeOtherContainers) {
     EXPECT_GT(done_, before) << hook;
     // Another thread of the plugin, while the hook waits for it.
     std::thread([&] { CallEngine(); }).join();
-    // Its own container, too, once it is there.
+    // The hook's own container, too, once it is there.
     const absl::Status own = engine_->UpdateForPlugin(id, {.cgroup = {.pids_limit = 3}});
     EXPECT_EQ(own.ok(), hook == "StartContainer" || hook == "UpdateContainer") << hook << own;
   };

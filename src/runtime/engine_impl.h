@@ -129,7 +129,7 @@ class EngineImpl : public Engine {
   // Waits, for at most `program_wait`, until a started init has executed its program.
   // FAILED_PRECONDITION with the reason when it could not; its exit is on record then.
   absl::Status AwaitProgram(const std::shared_ptr<Container>& container);
-  // Records and tells the end of a container whose process could not be started; returns `failure`.
+  // Records and reports the end of a container whose process didn't start; returns `failure`.
   absl::Status FailStart(Container& container, const absl::Status& failure);
 
   const std::string boot_id_;

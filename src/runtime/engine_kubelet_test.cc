@@ -174,7 +174,7 @@ TEST_F(EngineKubeletTest, AContradictionIsToldOnceAndLinuxHolds) {
   EXPECT_THAT(Shown(pod), Not(HasSubstr("by_linux")));
 }
 
-// The word is older than the update: what it contradicts is told once the next word says so too.
+// The word is older than the update: a contradiction is reported once the next word has it too.
 TEST_F(EngineKubeletTest, AnUpdateIsComparedWithTheNextWord) {
   const std::string pod = Pod(Silent());
   const std::string id = Create(pod, Made("container", 100000));
@@ -233,7 +233,7 @@ TEST_F(EngineKubeletTest, AWordOfADeviceThatIsNotHereKeepsNoPodFromStarting) {
   EXPECT_EQ(engine_->GetSandbox(pod)->spec.facts, std::nullopt);
 }
 
-// Its client promised nothing.
+// The pod's client promised nothing.
 TEST_F(EngineKubeletTest, APodWithFixedResourcesIsNotHeldToTheWord) {
   SandboxSpec spec = Silent("fixed");
   spec.resources = {};

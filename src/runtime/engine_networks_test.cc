@@ -270,7 +270,7 @@ TEST_F(SandboxNetworkTest, OfABrokenSandboxItIsGivenBackBeforeTheNamespaceGoes) 
   ExpectNothingLeft();
 }
 
-// As after a kill of the daemon during a stop that gives back the pod's network.
+// A kill of the daemon during a stop that gives back the pod's network.
 TEST_F(SandboxNetworkTest, APodWhoseStopWasCutOffIsStoppedByTheNextDaemon) {
   for (const bool network_is_gone : {false, true}) {
     SCOPED_TRACE(network_is_gone ? "after DEL" : "during DEL");
@@ -354,7 +354,7 @@ TEST_F(SandboxNetworkTest, APodWhoseStopHasFailedIsNotReady) {
   EXPECT_TRUE(engine_->RemoveSandbox(other).ok());
 }
 
-// As after a kill of the daemon while the plugin ran.
+// A kill of the daemon while the plugin ran.
 TEST_F(SandboxNetworkTest, WhatWasHalfMadeIsUndoneAtTheNextStart) {
   SandboxRecord record;
   record.id = RandomId();
@@ -405,7 +405,7 @@ TEST_F(SandboxNetworkTest, WhatWasHalfMadeGivesBackItsClassPlace) {
   }
 }
 
-// As after a kill of the daemon once a stop's plugins have failed: the stop had released the class.
+// A kill of the daemon once a stop's plugins have failed: the stop had released the class.
 TEST_F(SandboxNetworkTest, AStopThatWasCutOffTakesNoClassPlaceAgain) {
   MakeLane();
   Restart();

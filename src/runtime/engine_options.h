@@ -47,7 +47,7 @@ struct EngineOptions {
   network::Network* network = nullptr;  // null: pods have loopback alone
   NetworkRights network_rights;
   Hooks* hooks = nullptr;  // null: nobody is asked or told
-  // Whether a start tells the network's plugins which networks exist, so that they free all others.
+  // Whether a start gives the network's plugins the present networks, so that they free all others.
   bool collect_network_garbage = false;
   // Whether hooks and wrappers see a picture of the pod's needs (gate
   // KubeletContainerResourcesInPodSandbox).

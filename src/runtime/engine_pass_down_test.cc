@@ -226,7 +226,7 @@ TEST_F(EnginePassDownTest, AnUpdateThatWasCutOffIsFinishedAtTheNextStart) {
   ASSERT_TRUE(engine_->UpdateResources(id, {.cgroup = pinned}).ok());
   EXPECT_TRUE(marked);
   EXPECT_FALSE(run_.Exists(mark));
-  // As after a kill between the row and the kernel's files.
+  // A kill between the row and the kernel's files.
   const std::string group = engine_->GetContainer(id)->cgroup_path;
   ASSERT_TRUE(cgroups_.Apply(group, {.cpu_shares = 2}).ok());
   StartEngine();
@@ -352,7 +352,7 @@ TEST_F(EnginePassDownTest, AKillWhileMemoryIsTakenOutLeavesNoLimit) {
   EXPECT_EQ(marked, "max");
   EXPECT_EQ(cgroups_.files[high], "max");
   EXPECT_FALSE(run_.Exists(mark));
-  // As after a kill in between.
+  // A kill in between.
   cgroups_.files[high] = "1073741824";
   ASSERT_TRUE(run_.ReplaceFile(mark, marked).ok());
   StartEngine();
@@ -382,7 +382,7 @@ TEST_F(EnginePassDownTest, AKillWhileMemoryIsTakenOutOfAPodLeavesNoLimit) {
   EXPECT_EQ(marked, "max");
   EXPECT_EQ(cgroups_.files[high], "max");
   EXPECT_FALSE(run_.Exists(mark));
-  // As after a kill in between.
+  // A kill in between.
   for (const bool by_update : {true, false}) {
     cgroups_.files[high] = "1073741824";
     ASSERT_TRUE(run_.ReplaceFile(mark, marked).ok());
@@ -452,7 +452,7 @@ TEST_F(EnginePassDownTest, APodsUpdateThatWasCutOffIsFinishedAtTheNextStart) {
   cgroups_.on_apply = nullptr;
   EXPECT_EQ(marked, ToJson(asked)) << "without the pod's shares, which are nobody's to write";
   EXPECT_FALSE(run_.Exists(mark));
-  // As after a kill between the row and the kernel's files.
+  // A kill between the row and the kernel's files.
   const std::string group = engine_->GetSandbox(pod)->cgroup_path;
   const linux::CgroupSettings before = {.memory_limit_bytes = 1 << 20};
   ASSERT_TRUE(cgroups_.Apply(group, before).ok());
@@ -460,7 +460,7 @@ TEST_F(EnginePassDownTest, APodsUpdateThatWasCutOffIsFinishedAtTheNextStart) {
   StartEngine();
   EXPECT_EQ(*cgroups_.Read(group), asked);
   EXPECT_FALSE(run_.Exists(mark));
-  // As after a kill before the row.
+  // A kill before the row.
   ASSERT_TRUE(cgroups_.Apply(group, before).ok());
   ASSERT_TRUE(
       run_.ReplaceFile(mark, ToJson(linux::CgroupSettings{.memory_limit_bytes = 1 << 25})).ok());

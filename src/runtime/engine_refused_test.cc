@@ -42,7 +42,7 @@ class EngineRefusedTest : public EngineTest {
     types.push_back(std::make_unique<qos::FakeType>(&rdt_, qos::FakeType::Options{.name = "rdt"}));
     classes_ = *qos::Registry::Create(std::move(types));
   }
-  // As after a kill -9.
+  // Restarts like after a kill -9.
   void Restart() {
     engine_.reset();
     MakeTypes();

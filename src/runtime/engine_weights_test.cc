@@ -22,7 +22,7 @@ class EngineWeightsTest : public EngineTest {
   uint64_t Shown(const std::string& id) {
     return engine_->ReadResources(id)->cgroup.cpu_shares.value_or(0);
   }
-  // Of the group that was written last.
+  // The shares of the group that was written last.
   uint64_t Written() { return cgroups_.Read("")->cpu_shares.value_or(0); }
   uint64_t Weight() { return linux::CpuSharesToWeight(Written()); }
   void SetWeight(uint64_t weight) {

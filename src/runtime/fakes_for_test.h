@@ -114,7 +114,7 @@ class FakeRuntime : public ContainerRuntime {
     absl::MutexLock lock(&mutex_);
     return traces_.contains(id);
   }
-  // As if the daemon had died between letting the process run and recording it.
+  // Acts like a daemon that died between letting the process run and recording it.
   void SetStarted(const std::string& id, int64_t unix_nanos) {
     absl::MutexLock lock(&mutex_);
     started_[id] = unix_nanos;
@@ -359,7 +359,7 @@ class FakeCgroups : public linux::CgroupManager {
     absl::MutexLock lock(&mutex_);
     return settings_;
   }
-  // As under systemd's management.
+  // Whether groups end with their processes, as under systemd's management.
   bool ends_with_processes = false;
   bool EndsWithProcesses() const override { return ends_with_processes; }
   struct Registered {

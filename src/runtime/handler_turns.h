@@ -1,4 +1,4 @@
-// Turns of updates of a pod whose runtime handler is told of updates or has fixed resources.
+// Turns of updates of a pod whose runtime handler gets updates or has fixed resources.
 //
 //   HandlerTurn turn(sandbox->turns, container.id);       // an update
 //   PLIMSOLL_RETURN_IF_ERROR(turn.status());

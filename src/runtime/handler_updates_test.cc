@@ -39,7 +39,7 @@ class HandlerUpdatesTest : public PartsTest {
     const SandboxRecord now = sandbox_->Snapshot();
     return updates_.ReportBefore(now, {now}, turn, &report_);
   }
-  // Tells of an update that announces `memory` for all.
+  // Reports an update that announces `memory` for all.
   absl::Status Tell(const std::string& memory) {
     HandlerTurn turn(sandbox_->turns, "pod");
     report_ = {};

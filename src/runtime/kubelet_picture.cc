@@ -145,7 +145,7 @@ void SetTotal(const SandboxSpec& pod, const PodFacts& facts, PodPicture* picture
       resources::PodTotal(all, ReadWritten(picture->now.kubernetes_resources), /*overhead=*/{});
   picture->sources.total = SaidBy::kKubelet;
   picture->sources.total_by_linux = LetLinuxHold(ComparableWithTotal(pod), {}, &whole);
-  // As the sum of a pod of one container, to which the overhead is added.
+  // The sum of a pod of one container, to which the overhead is added.
   picture->total = resources::PodTotal({{Role::kContainer, std::move(whole)}}, {}, overhead);
 }
 

@@ -133,7 +133,7 @@ TEST(KubeletPictureTest, WithoutTheSpecTheGrantsCount) {
             R"({"devices":[{"ids":["GPU-1","GPU-2"],"resource":"vendor.com/gpu"}],)"
             R"("exclusive_cpus":"2-3","memory":[{"bytes":1073741824,"numa_nodes":[0,1],)"
             R"("resource":"memory"}],"name":"web"})");
-  // A container that was made shows what Linux tells beside its devices.
+  // A container that was made shows what Linux has beside its devices.
   ContainerSpec web = Made("web");
   web.resources.memory_limit_bytes = 1 << 30;
   const PodPicture made = MakePicture(pod, {web});

@@ -1,5 +1,5 @@
 // Corrections of a word about resources that may be newer or older than the settings in Linux:
-// during a resize kubelet tells the spec as wished, and the CRI sets the one as allocated. Pure
+// during a resize kubelet reports the spec as wished, and the CRI sets the one as allocated. Pure
 // functions.
 #ifndef PLIMSOLL_RUNTIME_LINUX_HOLDS_H_
 #define PLIMSOLL_RUNTIME_LINUX_HOLDS_H_

@@ -67,7 +67,7 @@ absl::StatusOr<UniqueFd> MakeDirectory(const FsRoot& host, absl::string_view dir
   const std::string path = host.PathOf(directory);
   PLIMSOLL_RETURN_IF_ERROR(OfLog(host.MakeDirs(directory, 0755), path));
   absl::StatusOr<UniqueFd> held = host.OpenFile(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  // Of a directory, Linux says ENOTDIR where the last name is a symlink.
+  // Linux says ENOTDIR of a directory whose last name is a symlink.
   if (ErrnoOf(held.status()) == ENOTDIR && host.ReadLink(directory).ok()) {
     return absl::FailedPreconditionError(
         absl::StrCat("the pod's log directory ", path,

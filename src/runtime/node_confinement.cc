@@ -36,7 +36,7 @@ std::string Described(const linux::CgroupSettings& settings) {
   return parts.empty() ? "all of its pod's" : absl::StrJoin(parts, " and ");
 }
 
-// Advice for a cpuset that kubelet's CPU manager chose: it gives out all CPUs but those it is told
+// Advice for a cpuset that kubelet's CPU manager chose: it gives out all CPUs but those it is asked
 // to reserve, and repeats a refused request for ever.
 std::string WhatKubeletNeeds(const FsRoot& host, const linux::CgroupSettings& asked,
                              const NodeShare& share) {
@@ -161,7 +161,7 @@ NodeConfinement::ShareNow NodeConfinement::Current() const {
     now.told.cpus = now.told.cpus.Union(share_.cpus);
     has_left_out_ = true;
   }
-  // They may have been pods' before this daemon: no share tells of the time until its first start.
+  // They may have been pods' before this daemon: no share covers the time until its first start.
   if (share_.is_whole) now.told.cpus = now.told.cpus.Union(offline);
   return now;
 }
@@ -368,7 +368,7 @@ void NodeConfinement::FollowShare(Container& container) const {
   std::vector<std::string> told;  // unused: its creation or update has told them
   confined.settings = FitSettings(confined.settings, options_.runtime->machine(), &told);
   absl::Status done = options_.cgroups->Apply(record.cgroup_path, confined.settings);
-  // Processes that the kernel moved away, for lack of CPUs, are back before anybody is told.
+  // Processes that the kernel moved away, for lack of CPUs, are back before anybody is notified.
   if (done.ok()) done = options_.cgroups->ReturnToCpuset(record.cgroup_path);
   if (absl::IsNotFound(done)) return;  // it has just ended
   if (!done.ok()) {

@@ -72,7 +72,7 @@ class NodeConfinement {
                                         bool is_new);
   // Confines the cpuset of a container that exists already: nothing is refused.
   void PutIntoShare(linux::CgroupSettings* asked) const;
-  // As ConfineAsked for the cpuset of a pod's own group: its errors, and what is lost.
+  // ConfineAsked for the cpuset of a pod's own group: its errors, and what is lost.
   absl::StatusOr<std::string> CheckPod(const linux::CgroupSettings& asked);
   // Adds an event for a pod that lost something.
   void TellPodLost(const std::string& sandbox_id, const std::string& lost) const;

@@ -63,7 +63,7 @@ TEST_F(NodeConfinementTest, WhatIsOutsideIsClippedOrRefused) {
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
 }
 
-// Its event is on the way.
+// The CPU's event is on the way.
 TEST_F(NodeConfinementTest, ACpuThatHasJustGoneIsLeftOut) {
   for (const bool is_whole : {true, false}) {
     for (const bool refuses : {true, false}) {

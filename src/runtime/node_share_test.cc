@@ -15,7 +15,7 @@ NodeShare ShareOf(const char* cpus, const char* nodes, bool is_whole = false) {
       .cpus = *CpuSet::Parse(cpus), .memory_nodes = *CpuSet::Parse(nodes), .is_whole = is_whole};
 }
 
-// Confine before any CPU or memory node has gone.
+// Confine before any CPU or memory node is removed.
 absl::StatusOr<Confined> New(const CgroupSettings& asked, OutsideShare outside,
                              bool is_new = true) {
   return Confine(asked, ShareOf("2-5", "0"), NodeShare(), outside, is_new);

@@ -58,8 +58,8 @@ class PluginHooks {
   const PodPictures* const pictures_;
 };
 
-// The making of one pod or container. Its end tells the hooks that asked about it, unless Done was
-// called, that it was undone: so the undoing must end before.
+// The making of one pod or container. Its end notifies the hooks that asked about it, unless Done
+// was called, that it was undone: so the undoing must end before.
 //
 //   PluginMaking making(parts.plugin_hooks);
 //   absl::Cleanup undo = ...;

@@ -25,8 +25,8 @@ AnnouncedContainer ExpectedOf(const SandboxSpec& pod, const std::string& name,
 
 // The differences, one sentence each, with the member's name and both values. Compares resources by
 // value, if the container has any; mounts by container path, read-only flag and whether they are
-// images, since clients make some files anew for each attempt; devices by container path, host path
-// and permissions, of which `announced` may leave out the latter two; CDI devices by name.
+// images, since clients make some files again for each attempt; devices by container path, host
+// path and permissions, of which `announced` may leave out the latter two; CDI devices by name.
 std::vector<std::string> DifferencesOf(const ContainerSpec& made,
                                        const AnnouncedContainer& announced);
 // The differences of resources alone: a part of DifferencesOf.

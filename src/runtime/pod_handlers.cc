@@ -27,8 +27,8 @@ SandboxRecord WithoutOverhead(SandboxRecord sandbox) {
   return sandbox;
 }
 
-// What a pod with fixed resources is held to. Kubelet's word is no promise of the client's: it may
-// be newer than the pod's resources here.
+// The record to which a pod with fixed resources is held. Kubelet's word is no promise of the
+// client's: it may be newer than the pod's resources here.
 SandboxRecord AsPromised(SandboxRecord sandbox) {
   sandbox.spec.facts.reset();
   return WithoutOverhead(std::move(sandbox));
@@ -215,7 +215,7 @@ absl::StatusOr<std::vector<std::string>> PodHandlers::NodesOf(const std::string&
   absl::MutexLock lock(&kept_devices_mutex_);
   KeptDevices before;
   const absl::StatusOr<std::string> text = options_.run.Read(file);
-  // If the file can't be read, or an earlier version wrote none, the nodes are looked up anew.
+  // If the file can't be read, or an earlier version wrote none, the nodes are looked up again.
   if (text.ok()) before = KeptDevices::FromJson(*text).value_or(KeptDevices());
   KeptDevices kept = before;
   if (request != nullptr && !request->spec->cdi_devices.empty()) {

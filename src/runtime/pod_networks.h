@@ -42,7 +42,7 @@ class PodNetworks {
   // for each that is not. Looks twice, since a pod may be stopping. Ends after the first that takes
   // too long.
   void Check(std::vector<Finding>* findings) const;
-  // Tells the plugins which networks exist, so that they free all others.
+  // Gives the plugins the existing networks, so that they free all others.
   absl::Status CollectGarbage() const;
 
  private:

@@ -27,7 +27,7 @@ struct Sandbox {
   // Held for writing by run, stop and remove; for reading by creation and start of a container.
   absl::Mutex operation;
   // Taken by an update of the pod or of a container in it, where its runtime handler has fixed
-  // resources or is told of updates. After Container::operation.
+  // resources or gets updates. After Container::operation.
   const std::shared_ptr<HandlerTurns> turns = std::make_shared<HandlerTurns>(id);
   // Held while the pod's picture is computed and written, so that the last one computed is written
   // last.

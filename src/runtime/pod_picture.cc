@@ -82,7 +82,7 @@ ContainerSources SourcesOfAnnounced(const SandboxSpec& pod, const std::string& n
   return sources;
 }
 
-// The type of a container that nobody announced is told by nobody.
+// The type of a container that nobody announced is unknown.
 ContainerSources SourcesOfMade(const ContainerSpec& made) {
   return {
       .type = std::nullopt,
@@ -113,7 +113,7 @@ PictureSources SourcesOf(const SandboxSpec& pod, const std::vector<ContainerSpec
   return sources;
 }
 
-// Of a pod without kubelet's word.
+// The gaps in the picture of a pod without kubelet's word.
 std::vector<std::string> MissingFrom(const SandboxSpec& pod, PictureIs is) {
   if (is == PictureIs::kComplete) return {};
   if (!pod.pod_resources.containers.empty()) return {"types of the containers"};

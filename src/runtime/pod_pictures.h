@@ -15,11 +15,11 @@
 namespace plimsoll::runtime {
 
 // Hooks and wrappers see a picture in annotations of the OCI spec and in a file, clients by
-// Engine::Picture. The event log tells where a container differs from it.
+// Engine::Picture. The event log shows where a container differs from it.
 //
 // Uses `run`, `events` and `show_pictures` of the options, and Objects; no other part of the
-// engine. Both arguments must outlive this object. If the options show no pictures, only NextWord,
-// Of, NewestSpecs and LivingSpecs do anything.
+// engine. Both arguments must outlive this object. If the options show no pictures, only the
+// methods NextWord, Of, NewestSpecs and LivingSpecs do anything.
 //
 // Thread-safe, without a lock of its own. Every method takes the mutexes of sandboxes and
 // containers; Show takes Sandbox::picture before, after all locks of operations.

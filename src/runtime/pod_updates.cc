@@ -105,7 +105,7 @@ absl::Status PodUpdates::MakeRoomFor(const SandboxRecord& record,
   }
   std::optional<absl::ReaderMutexLock> no_reload;
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
-  // The class's limit holds; the one asked for takes effect once the class has gone.
+  // The class's limit holds; the one asked for takes effect once the class is released.
   if (absl::c_linear_search(ClassFilesOf(options_.classes, record.id), "memory.max"))
     return absl::OkStatus();
   return MakeRoom(*options_.cgroups, record.cgroup_path, *settings.memory_limit_bytes, mark);

@@ -18,8 +18,8 @@
 
 namespace plimsoll::runtime {
 
-// Works as ContainerUpdates: checks the update, tells the runtime handler, writes the row, then the
-// kernel, under a mark of its own. A pod group that the client made is the client's to write.
+// Works as ContainerUpdates: checks the update, notifies the runtime handler, writes the row, then
+// the kernel, under a mark of its own. A pod group that the client made is the client's to write.
 //
 // Uses `cgroups`, `runtime`, `store`, `events`, `classes` and `run` of the options. The arguments
 // must outlive this object.
@@ -58,7 +58,7 @@ class PodUpdates {
   // NodeConfinement::CheckPod.
   absl::Status Check(const SandboxRecord& record, const SandboxUpdate& update,
                      std::string* lost) const;
-  // Tells the runtime handler within the update's turn, and adds to `wanted` what the pod needed
+  // Notifies the runtime handler within the update's turn, and adds to `wanted` what the pod needed
   // before.
   absl::Status ReportToHandler(const SandboxRecord& record, const SandboxUpdate& update,
                                SandboxRecord* wanted, HandlerTurn& turn,

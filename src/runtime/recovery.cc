@@ -366,7 +366,7 @@ void Recovery::RecoverContainer(ContainerRecord record, const Finding* found) {
   const bool was_live = HasProcess(record);
   if (finding.difference != Difference::kContainerRebooted) Reinstate(finding, &record);
   if (!Mend(finding, &record)) return;
-  // What is to be removed takes no name: a new attempt may have it.
+  // A container to be removed takes no name: a new attempt may have it.
   if (record.state != ContainerState::kRemoving) {
     const std::string key = finding.difference == Difference::kDamagedRow
                                 ? absl::StrCat("damaged/", record.id)
@@ -396,7 +396,7 @@ void Recovery::RecoverContainer(ContainerRecord record, const Finding* found) {
 
 std::shared_ptr<Sandbox> Recovery::Adopt(SandboxRecord record, const Finding& finding) {
   const std::string id = record.id;
-  // What is to be removed takes no name: a new attempt may have it.
+  // A sandbox to be removed takes no name: a new attempt may have it.
   if (record.state != SandboxState::kRemoving) {
     const std::string key = finding.difference == Difference::kDamagedRow
                                 ? absl::StrCat("damaged/", id)

@@ -2,8 +2,8 @@
 // rebuilt from the store, and each difference that inspection.h finds gets its action.
 //
 // One broken object must not keep the others from being served. An object whose recovery fails is
-// kept, for the next start or a client's removal to try again, and the failure is told (event, log,
-// Troubles).
+// kept, for the next start or a client's removal to try again, and the failure is reported (event,
+// log, Troubles).
 #ifndef PLIMSOLL_RUNTIME_RECOVERY_H_
 #define PLIMSOLL_RUNTIME_RECOVERY_H_
 
@@ -59,7 +59,7 @@ class Recovery {
   std::vector<std::string> Troubles() const;
   // Makes another thread give back the networks of the pod's remains (Objects::RemainsOf). Those
   // that are half made or half removed it removes. A new sandbox of the pod doesn't wait for them.
-  // Those that are under way already are tried once more if they fail. Skips those that find the
+  // Networks that are under way already are tried once more if they fail. Skips those that find the
   // queue full: the pod's next sandbox or a client's stop or removal tries again.
   void DetachRemains(const SandboxRecord& pod);
   // Leaves networks whose detaching hasn't begun to the next start. For an engine that ends.
@@ -108,7 +108,7 @@ class Recovery {
   bool EndTry(const std::string& sandbox_id, bool is_done);
   void DetachStray(const std::string& sandbox_id, bool keeps_group);
 
-  // Adds an error about the finding's object to the troubles, and tells it. Does nothing for OK.
+  // Adds an error about the finding's object to the troubles, and reports it. Does nothing for OK.
   void Trouble(const Finding& finding, const absl::Status& status);
 
   EngineParts& parts_;

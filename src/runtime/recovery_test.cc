@@ -314,7 +314,7 @@ TEST_F(RecoveryTest, ASharedPidNamespaceIsLookedAt) {
   input.sandboxes = engine_->ListSandboxes();
   input.cgroups = &cgroups_;
   input.runtime = &runtime_;
-  // As left by a daemon that died before it had ended everything.
+  // A record of a daemon that died before it had ended everything.
   input.sandboxes[0].state = SandboxState::kNotReady;
   input.sandboxes[0].spec.namespaces.network = NamespaceMode::kNode;
   std::vector<Finding> findings = Inspect(input);

@@ -123,7 +123,7 @@ class HandlerReader {
     }
   }
 
-  // Of two values in one annotation the runtime would see one.
+  // The runtime would see one of two values in one annotation.
   void CheckNames() {
     std::map<std::string, std::string> told;  // annotation -> kind of information
     const auto add = [&](const std::string& what, const std::string& annotation, const char* key) {

@@ -158,7 +158,7 @@ class ContainerRuntime {
   virtual absl::StatusOr<ExecResult> Exec(absl::string_view id, absl::string_view cgroup_path,
                                           const ExecRequest& request) = 0;
   // Starts a command and leaves its streams to the caller. Returns when it is in the container, or
-  // has failed to get there in a way that RunningCommand::Finish tells. ABORTED as Exec; timeout
+  // has failed to get there in a way that RunningCommand::Finish reports. ABORTED as Exec; timeout
   // and limit of output don't count.
   virtual absl::StatusOr<std::unique_ptr<RunningCommand>> StartExec(
       absl::string_view /*id*/, absl::string_view /*cgroup_path*/, const ExecRequest& /*request*/) {
@@ -173,7 +173,7 @@ class ContainerRuntime {
   // Ends every Exec under way, and each later one at once: UNAVAILABLE, with the command killed.
   // For a daemon that stops and can't wait for them.
   virtual void CancelExecs() = 0;
-  // Makes the monitor close its log file and open the path anew.
+  // Makes the monitor close its log file and open the path again.
   virtual absl::Status ReopenLog(absl::string_view id) = 0;
   // Ids that have anything on disk or in crun's state: for finding remains.
   virtual absl::StatusOr<std::vector<std::string>> ListTraces() const = 0;

@@ -33,7 +33,7 @@ constexpr absl::Duration kPause = absl::Minutes(1);  // after a probe that faile
 // Not 1024, whose weight by the quadratic formula is the value of a new group.
 constexpr uint64_t kShares = 2000;
 
-// Of as little as crun and runc take.
+// The smallest specification that crun and runc take.
 std::string Specification(const std::string& init, const std::string& group) {
   const auto mount = [](const char* destination, const char* type, const std::string& source,
                         Json options) {

@@ -473,7 +473,7 @@ TEST_F(CrunRuntimeTest, AProgramThatSaysTheSameIsNoStartError) {
   EXPECT_FALSE(exit->start_error.has_value());
 }
 
-// Its init still runs the OCI runtime's code.
+// A container whose init still runs the OCI runtime's code.
 TEST_F(CrunRuntimeTest, OneThatIsKilledBeforeItsStartIsNoStartError) {
   const auto created = runtime().Create(machine_->Request("a", "true"));
   ASSERT_TRUE(created.ok()) << created.status();

@@ -235,7 +235,7 @@ TEST_F(HooksTest, EachStageRuns) {
   EXPECT_EQ(Said(), "prestart createRuntime createContainer poststart poststop ");
 }
 
-// As a runtime handler's, which may be a wrapper of crun.
+// A runtime handler's program may be a wrapper of crun.
 TEST_F(HooksTest, TheyRunByTheProgramThatMadeTheContainer) {
   for (const char* stage : {"createRuntime", "poststart", "poststop"}) AddHook(stage);
   ASSERT_TRUE(
@@ -310,7 +310,7 @@ class SharedSettingsTest : public PluginSettingsTest {
   }
   int IndexHere(const char* name) { return linux::LookAtDevice("", name).index; }
   int IndexInPod(const char* name) { return linux::LookAtDevice(other_->file("net"), name).index; }
-  // As a container of the pod sees it.
+  // The content of the file, as a container of the pod sees it.
   std::string InPodNow(const std::string& id, const std::string& path) {
     const OciExtras before = std::exchange(extras(), {});
     std::string log = Run(InPod(id, "echo =$(cat /proc/sys/" + path + ")="));
@@ -433,7 +433,7 @@ TEST_F(SharedSettingsTest, ANetworkDeviceMovesInAndStaysWithThePod) {
   const std::string log = Run(InPod("a", "grep net1 /proc/net/dev; cat /proc/net/fib_trie"));
   EXPECT_THAT(log, HasSubstr("net1:"));
   EXPECT_THAT(log, HasSubstr("10.1.2.3"));
-  // Its next container is told to move the same.
+  // The pod's next container gets the same move.
   EXPECT_THAT(Run(InPod("b", "grep net1 /proc/net/dev")), HasSubstr("net1:"));
   ASSERT_TRUE(runtime().Delete("a", machine_->group("a")).ok());
   EXPECT_NE(IndexInPod("net1"), 0);

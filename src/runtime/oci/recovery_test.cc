@@ -198,7 +198,7 @@ TEST_F(OciRecoveryTest, AGroupThatCannotBeRemovedIsTriedAgain) {
   EXPECT_THAT(find(), IsEmpty());
 }
 
-// Of a container that is removed between the look for its group and the making.
+// A container that is removed between the look for its group and the making.
 TEST(ExecGroupTest, AGroupThatIsGoneIsAFailedPrecondition) {
   const TestDir dir;
   static std::string group;
@@ -304,7 +304,7 @@ TEST_F(OciRecoveryTest, AMarkedProcessIsEndedWithAllItStarted) {
   command.argv = {"/bin/sh", "-c",
                   "env - setsid sh -c 'trap \"\" TERM; sleep 300 & sleep 300; :' & wait; :"};
   command.environment.push_back(ExecMark(state));
-  // Its parent ends at once, so that another process adopts it.
+  // The parent ends at once, so that another process adopts the child.
   Command parent = command;
   parent.argv = {"/bin/sh", "-c", "exec setsid -f \"$@\"", "sh"};
   parent.argv.insert(parent.argv.end(), command.argv.begin(), command.argv.end());

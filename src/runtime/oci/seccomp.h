@@ -44,7 +44,7 @@ class SeccompCompiler {
   // `host`: the root in which Localhost files are looked for.
   explicit SeccompCompiler(FsRoot host) : host_(std::move(host)) {}
 
-  // Localhost files are read anew each time (regular ones of at most 1 MiB), NOT_FOUND when there
+  // Localhost files are read again each time (regular ones of at most 1 MiB), NOT_FOUND when there
   // is none.
   absl::StatusOr<Seccomp> Compile(const SecurityProfile& profile, CapabilityMask capabilities);
 

@@ -1,4 +1,4 @@
-// What plugins' settings become in the OCI spec, and what is refused.
+// Plugins' settings in the OCI spec, and refused ones.
 #include "runtime/oci/spec_extras.h"
 
 #include <linux/capability.h>

@@ -1,4 +1,4 @@
-// What kubelet tells of a pod on its local sockets, for a client that passes nothing down. Plain
+// Facts about a pod from kubelet's local sockets, for a client that passes nothing down. Plain
 // data: kubelet/ reads it, runtime/ makes it part of the pod's picture.
 #ifndef PLIMSOLL_RUNTIME_SPEC_POD_FACTS_H_
 #define PLIMSOLL_RUNTIME_SPEC_POD_FACTS_H_

@@ -129,7 +129,7 @@ TEST_F(LogCheckTest, WhatACheckpointHasFoldedIsNotMissed) {
   ASSERT_TRUE(database.ok());
   ASSERT_TRUE((*database)->Execute("INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)").ok());
   ASSERT_TRUE((*database)->Execute("PRAGMA wal_checkpoint(RESTART)").ok());
-  // The log begins anew and keeps frames of its last round behind.
+  // The log begins again and keeps frames of its last round behind.
   ASSERT_TRUE((*database)->Execute("INSERT INTO t VALUES (3)").ok());
   Kill();
   EXPECT_TRUE(CheckLog(killed_, "plimsoll.db").ok()) << CheckLog(killed_, "plimsoll.db");

@@ -15,7 +15,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-// PRAGMA application_id: "Plim". Tells our file from any other program's.
+// PRAGMA application_id: "Plim". Distinguishes our file from any other program's.
 constexpr uint32_t kApplicationId = 0x506c696d;
 
 constexpr Migration kMigrations[] = {

@@ -15,7 +15,7 @@
 namespace plimsoll::runtime {
 
 // SQL that takes the schema one version up. Foreign keys are checked as a whole at its end, not
-// while it runs, so a table may be made anew.
+// while it runs, so a table may be made again.
 struct Migration {
   const char* sql;
 };

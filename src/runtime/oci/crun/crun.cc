@@ -20,7 +20,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-// As /proc/<pid>/exe shows it: "/memfd:plimsoll-crun (deleted)".
+// The name that /proc/<pid>/exe shows as "/memfd:plimsoll-crun (deleted)".
 constexpr char kCrunMemfdName[] = "plimsoll-crun";
 
 // If the container's init is gone, nobody reads the FIFO.
@@ -160,7 +160,7 @@ Command Crun::MakeCommand(const std::vector<std::string>& arguments) const {
 
 absl::Status Crun::Start(absl::string_view id) const {
   const std::string path = absl::StrCat(id, "/exec.fifo");
-  // Non-blocking, so that ENXIO tells that nobody reads it.
+  // Non-blocking, so that ENXIO shows that nobody reads it.
   const absl::StatusOr<UniqueFd> fifo = state_.OpenFile(path, O_WRONLY | O_NONBLOCK);
   if (!fifo.ok() && ErrnoOf(fifo.status()) == ENXIO) return NotCreated(id);
   struct stat info = {};

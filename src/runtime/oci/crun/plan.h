@@ -28,7 +28,7 @@ class LaunchPlan {
     trees_.push_back(std::move(tree));
   }
   const std::string& text() const { return text_; }
-  // Those of volumes with a `source`, in the order of the text.
+  // The trees of volumes with a `source`, in the order of the text.
   std::vector<UniqueFd> TakeTrees() { return std::exchange(trees_, {}); }
 
  private:

@@ -22,7 +22,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-// As /proc/<pid>/exe shows it: "/memfd:plimsoll-exec (deleted)".
+// The name that /proc/<pid>/exe shows as "/memfd:plimsoll-exec (deleted)".
 constexpr char kExecMemfdName[] = "plimsoll-exec";
 
 constexpr char kCgroupRoot[] = "sys/fs/cgroup";

@@ -35,7 +35,7 @@ class ExecGroup {
                                                         linux::CgroupLayout layout,
                                                         absl::string_view container_group);
   const std::string& name() const { return name_; }
-  // Its hierarchy, a directory below sys/fs/cgroup; empty: v2's.
+  // The group's hierarchy, a directory below sys/fs/cgroup; empty: v2's.
   const std::string& hierarchy() const { return hierarchy_; }
   std::string directory() const { return host_.PathOf(Path(group())); }
   // False when the container's group is gone, and the container with it.
@@ -56,9 +56,9 @@ class ExecGroup {
  private:
   ExecGroup(FsRoot host, std::string hierarchy, absl::string_view container_group,
             std::string name);
-  // As linux::CgroupTree names groups.
+  // The name in linux::CgroupTree's form.
   std::string group() const;
-  // Of a group's directory, below host_.
+  // The path of a group's directory, below host_.
   std::string Path(absl::string_view group) const;
   absl::StatusOr<linux::CgroupTree> Tree() const;
   void MoveOut() const;

@@ -18,8 +18,8 @@
 namespace plimsoll::runtime {
 namespace {
 
-// The container's id is a word of crun's and plimsoll-exec's command line; the following words are
-// the command.
+// The container's id is an argument of crun's and plimsoll-exec's command line; the following words
+// are the command.
 void Describe(const FsRoot& host, const std::vector<ContainerGroup>& containers, StrayExec* stray) {
   const std::vector<std::string> words =
       linux::ReadWords(host, stray->process.pid, "cmdline").value_or(std::vector<std::string>());

@@ -2,10 +2,10 @@
 // streams.
 //
 // Nobody waits for them or reads their output, so they are ended. A process of crun (or of
-// plimsoll-launch on its way to becoming crun) carries a mark in its environment, which tells it
-// from any other crun on the machine; the command is below it. A process that a command without a
-// timeout left in the background of a container with a PID namespace is the container's own by
-// then. It stays, as it does when the call is merely cancelled.
+// plimsoll-launch on its way to becoming crun) carries a mark in its environment, which
+// distinguishes it from any other crun on the machine; the command is below it. A process that a
+// command without a timeout left in the background of a container with a PID namespace is the
+// container's own by then. It stays, as it does when the call is merely cancelled.
 #ifndef PLIMSOLL_RUNTIME_OCI_EXEC_STRAYS_H_
 #define PLIMSOLL_RUNTIME_OCI_EXEC_STRAYS_H_
 
