@@ -173,7 +173,7 @@ TEST_F(FilesVolumeTest, ThePodsDirectoryHasItsVolumesInMemoryAndOfItsGroup) {
     types[mount.mount_point.substr(mount.mount_point.rfind('/') + 1)] = mount.fs_type;
   }
   EXPECT_THAT(types, ElementsAre(Pair("all", "tmpfs"), Pair("quick", "tmpfs")));
-  // What is there is left alone.
+  // Present files are left alone.
   ASSERT_TRUE(dir_.root().ReplaceFile(volumes + "quick/kept", "x").ok());
   ASSERT_TRUE(MakePodDir(root, dir_.path(), "uid-1", pod_, context_).ok());
   EXPECT_TRUE(dir_.root().Exists(volumes + "quick/kept"));

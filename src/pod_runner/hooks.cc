@@ -20,7 +20,7 @@ namespace {
 constexpr absl::Duration kLookWhileAsleep = absl::Milliseconds(50);
 // kubelet's client gives up a GET then.
 constexpr int64_t kMostGetSeconds = 60;
-// Of a failed command's words.
+// The part of a failed command's output that is shown.
 constexpr size_t kMostWords = 200;
 
 absl::Status RunCommand(Client& client, const std::string& container_id, const ExecAction& hook,
@@ -61,7 +61,7 @@ absl::Status RunGet(Client& client, const std::string& sandbox_id, const HttpGet
       dial::HttpGet(std::move(request),
                     {.deadline = SteadyAfter(absl::Seconds(seconds)), .given_up = enough})
           .status();
-  // As with a sleep that was enough.
+  // The GET was given up by `enough`, like a sleep.
   if (absl::IsCancelled(status)) return absl::OkStatus();
   // UNAVAILABLE is the runtime's.
   if (absl::IsUnavailable(status)) return absl::FailedPreconditionError(status.message());

@@ -20,7 +20,7 @@ struct HookTarget {
 // Runs the hook to its end, or for `timeout_s` (0: without limit, for a GET a minute). `enough`,
 // asked while a hook sleeps or waits for a network, ends it with OK. FAILED_PRECONDITION: the
 // command failed, or nobody answers a GET. DEADLINE_EXCEEDED: it took too long. UNAVAILABLE: the
-// runtime has gone. Any answer to a GET is a success, whatever its code, as for kubelet; without a
+// runtime is away. Any answer to a GET is a success, whatever its code, as for kubelet; without a
 // host it goes to the pod's address, or the machine's for a pod on its network.
 absl::Status RunHook(Client& client, const HookTarget& target, const Action& hook,
                      int64_t timeout_s, const std::function<bool()>& enough);

@@ -52,7 +52,7 @@ struct SelinuxParts {
   std::string level;
 };
 
-// Of a pod or a container; the pod's values are its containers' defaults.
+// The fields of a pod or a container; the pod's values are its containers' defaults.
 struct PodSecurityFields {
   std::optional<int64_t> run_as_user;
   std::optional<int64_t> run_as_group;
@@ -154,7 +154,7 @@ struct Manifest {
   bool host_ipc = false;
   bool host_users = true;  // false: the pod has a user namespace of its own
   PodSecurity security;
-  // Of the pod as a whole (KEP-2837), as written; nullopt: the containers' sum.
+  // The request of the pod as a whole (KEP-2837), as written; nullopt: the containers' sum.
   std::optional<resources::Requirements> resources;
   std::map<std::string, std::string> classes;  // of the pod's resources: type to class
 

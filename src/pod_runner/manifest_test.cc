@@ -474,7 +474,7 @@ TEST(Manifest, AProblemIsToldOnce) {
   }
 }
 
-// As Kubernetes takes it, and as KEP-4112's example is written.
+// Kubernetes takes it, and KEP-4112's example is written so.
 TEST(Manifest, AnEmptyDirWithoutAValueIsOne) {
   const auto pods = ParseManifests(PodWith("spec", "volumes: [{name: v, emptyDir: }]"), "f");
   ASSERT_TRUE(pods.ok()) << pods.status();

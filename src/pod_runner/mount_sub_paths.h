@@ -45,7 +45,7 @@ absl::Status UnmountSubPaths(const FsRoot& root, const std::string& pod_director
 // False: UnmountSubPathsOfPod would find none.
 absl::StatusOr<bool> HasMountedSubPaths(const FsRoot& root, const std::string& pod_directory);
 
-// As UnmountSubPaths, for all containers of the pod but those of `living`.
+// Unmounts like UnmountSubPaths, for all containers of the pod but those of `living`.
 absl::Status UnmountSubPathsOfPod(const FsRoot& root, const std::string& pod_directory,
                                   const std::set<std::string>& living = {});
 

@@ -35,7 +35,7 @@ struct Object {
 // "ConfigMap shop/settings"
 std::string NameOf(ObjectKind kind, absl::string_view object_namespace, absl::string_view name);
 
-// True for UTF-8 without NUL: a word of a program.
+// True for UTF-8 without NUL: an argument of a program.
 bool IsText(absl::string_view bytes);
 
 // Calls `read` with the text and the path of every file of the directory, in the order of names.
@@ -55,8 +55,8 @@ class Objects {
 
   // INVALID_ARGUMENT has every problem of the text, a line each, as ParseManifests. Documents of
   // another kind are passed over: a directory may hold pods too. So are those behind
-  // kMostProblems problems of objects (base/problems.h); one that is there already is told, and the
-  // rest is added.
+  // kMostProblems problems of objects (base/problems.h); one that is there already is reported, and
+  // the rest is added.
   absl::Status Add(absl::string_view text, absl::string_view file);
   // Reads every file of the directory, in the order of names. Errors of all files together.
   static absl::StatusOr<Objects> ReadDirectory(const FsRoot& root, const std::string& directory);
@@ -64,7 +64,7 @@ class Objects {
   // nullptr: there is no such object.
   const Object* Find(ObjectKind kind, absl::string_view object_namespace,
                      absl::string_view name) const;
-  // As Find. NOT_FOUND names the object.
+  // Finds like Find. NOT_FOUND names the object.
   absl::StatusOr<const Object*> Get(ObjectKind kind, absl::string_view object_namespace,
                                     absl::string_view name) const;
   size_t size() const { return objects_.size(); }

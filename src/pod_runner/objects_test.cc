@@ -92,7 +92,7 @@ TEST(Objects, OnlyTheFirstHundredProblemsAreTold) {
   EXPECT_EQ(objects.size(), 0u) << "the documents behind them are not read";
 }
 
-// An agent uses what is not there twice.
+// An agent looks up absent objects twice.
 TEST(Objects, AreAddedBehindAnyNumberThatAreThereAlready) {
   const std::string map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n---\n";
   std::string text;

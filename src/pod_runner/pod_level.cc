@@ -14,7 +14,7 @@ int64_t MemoryIn(const resources::ResourceList& list) {
   return found == list.end() ? 0 : found->second.Value();
 }
 
-// As written: PodTotal fills in requests that the pod lacks.
+// The pod's own values as written: PodTotal fills in requests that the pod lacks.
 resources::Requirements OwnOf(const Manifest& pod) {
   return pod.resources.value_or(resources::Requirements());
 }

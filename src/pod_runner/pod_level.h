@@ -17,8 +17,8 @@ namespace plimsoll::pod {
 // By the pod's own resources where it has some, else by its containers'.
 resources::QosClass QosClassOf(const Manifest& pod);
 
-// As resources::OomScoreAdj. What the pod requests above its containers' sum counts in equal parts
-// for its containers and sidecars. `all` is every container, with defaults filled in.
+// Computed like resources::OomScoreAdj. The pod's request above its containers' sum counts in equal
+// parts for its containers and sidecars. `all` is every container, with defaults filled in.
 int OomScoreAdjOf(const Manifest& pod, const std::vector<resources::ContainerRequirements>& all,
                   size_t index, int64_t memory_capacity_bytes);
 

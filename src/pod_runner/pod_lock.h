@@ -1,5 +1,5 @@
 // Locks between processes that make pods on one machine. The lock of a name is held from the look
-// whether the name is free until the daemon has the pod: the daemon tells pods apart by uid too,
+// whether the name is free until the daemon has the pod: the daemon distinguishes pods by uid too,
 // and would take two of one name. The lock of user ids is held while a range is chosen.
 #ifndef PLIMSOLL_POD_RUNNER_POD_LOCK_H_
 #define PLIMSOLL_POD_RUNNER_POD_LOCK_H_
@@ -25,8 +25,8 @@ class PodLock {
                                           absl::string_view pod_namespace, absl::string_view name,
                                           absl::Duration patience,
                                           const std::function<bool()>& give_up);
-  // As TakeName, for the choice of user ids. Held until the daemon has the pod, and with it the
-  // ids.
+  // Locks like TakeName, for the choice of user ids. Held until the daemon has the pod, and with it
+  // the ids.
   static absl::StatusOr<PodLock> TakeUserIds(const FsRoot& root, const std::string& state_directory,
                                              absl::Duration patience,
                                              const std::function<bool()>& give_up);

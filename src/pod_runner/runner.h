@@ -142,7 +142,7 @@ class Runner {
   // Runs the hook before the stop, and stops the container in its turn. Called from a thread of its
   // own.
   void StopInTurn(Stop& stop, StopTurns& turns, SlowStops& slow);
-  // Tells of slow stops, and kills after another interrupt.
+  // Reports slow stops, and kills after another interrupt.
   void AwaitStops(const std::vector<Stop>& stops, StopTurns& turns, SlowStops& slow);
   absl::Status StopMembers();
   absl::Status TearDown();

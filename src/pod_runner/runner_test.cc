@@ -98,7 +98,7 @@ class SandboxDaemon : public cri::RuntimeService::Service, public node::NodeServ
   }
 };
 
-// A daemon that refuses each container, and tells it as an event too.
+// A daemon that refuses each container, and reports it as an event too.
 class RefusingDaemon : public SandboxDaemon {
  public:
   grpc::Status CreateContainer(grpc::ServerContext*, const cri::CreateContainerRequest*,

@@ -19,7 +19,7 @@ namespace {
 // Longer than a call of the daemon may take.
 constexpr absl::Duration kNamePatience = absl::Minutes(5);
 
-// Tells one daemon from its successor; empty: the daemon could not be asked.
+// Distinguishes one daemon from its successor; empty: the daemon could not be asked.
 std::string IdentityOf(Client& client) {
   const auto status = client.own().DaemonStatus();
   return status.ok() ? absl::StrCat(status->pid(), " ", status->started_at()) : "";

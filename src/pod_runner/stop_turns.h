@@ -30,7 +30,7 @@ class StopTurns {
   void End(size_t rank);
   // Shortens the period to `grace_s` from now.
   void Hasten(int64_t grace_s);
-  // What is left of the period, in seconds, rounded up; never less than kLeastGraceSeconds but in a
+  // The rest of the period, in seconds, rounded up; never less than kLeastGraceSeconds but in a
   // period of 0.
   int64_t left_s() const;
 

@@ -117,7 +117,7 @@ void SetDns(const Manifest& pod, const PodContext& context, cri::DNSConfig* dns)
   append(pod.dns_servers, conf.servers);
   append(pod.dns_searches, conf.searches);
   for (const std::string& option : pod.dns_options) {
-    // Of each name the pod's own value counts, as by kubelet.
+    // The pod's own value of each name counts, as by kubelet.
     std::erase_if(conf.options, [&](const std::string& other) {
       return NameOfDnsOption(other) == NameOfDnsOption(option);
     });
@@ -288,7 +288,7 @@ void AddVariable(const std::string& name, const std::string& value, cri::Contain
   out->set_value(value);
 }
 
-// As under kubelet: variables of devices come first, those of the manifest don't see them, the
+// Follows kubelet: variables of devices come first, those of the manifest don't see them, the
 // command does. `variables` has those of the manifest and gets those of devices.
 absl::Status SetEnvironment(const GivenDevices& devices,
                             const std::vector<std::pair<std::string, std::string>>& of_manifest,

@@ -1,6 +1,6 @@
-// What keeps a machine from being a Ready node under kubelet, as far as it shows before kubelet
-// starts: kubeadm's preflight checks, and those that concern this runtime. Changes nothing, but the
-// kernel may load its module overlay.
+// Problems that keep a machine from being a Ready node under kubelet, as far as they show before
+// kubelet starts: kubeadm's preflight checks, and those that concern this runtime. Changes nothing,
+// but the kernel may load its module overlay.
 //
 // Needs plimsolld's configuration and no daemon, which a node that isn't Ready may lack: so
 // `plimsolld --check-node` runs the checks, for `plimsoll doctor --node` too. They read files
@@ -57,7 +57,7 @@ Machine ThisMachine();
 struct Input {
   FsRoot host;  // "/"
   Machine machine;
-  // Of plimsolld's configuration.
+  // Values of plimsolld's configuration.
   std::string state_directory;
   std::string run_directory;
   std::string socket;                // the CRI's, an absolute path

@@ -91,7 +91,7 @@ class PreflightTest : public ::testing::Test {
     return CheckNode(input);
   }
 
-  // As on a machine with another init.
+  // Makes a machine with another init.
   void RunWithoutSystemd() {
     Write("proc/1/comm", "tini\n");
     ASSERT_TRUE(dir_.root().RemoveTree("run/systemd").ok());

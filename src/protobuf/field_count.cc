@@ -16,7 +16,7 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 
-// As deep as protobuf's parser goes. A type that contains itself may be nested without end.
+// The depth of protobuf's parser. A type that contains itself may be nested without end.
 constexpr int kMostDepth = 100;
 
 class Counter {

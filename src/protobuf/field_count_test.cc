@@ -91,7 +91,7 @@ TEST(FieldCountTest, RefusesTextThatIsNoUtf8) {
   EXPECT_TRUE(absl::IsInvalidArgument(ParseBounded(bytes, 100, &pod)));
 }
 
-// As many levels as a stack has no room for, in a message of 4 MiB.
+// Nests more levels than a stack has room for, in a message of 4 MiB.
 TEST(FieldCountTest, BoundsTheDepthOfATypeThatContainsItself) {
   google::protobuf::Value value;
   google::protobuf::Value* inner = &value;

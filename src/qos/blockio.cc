@@ -187,7 +187,7 @@ std::vector<std::string> BlockioType::warnings() const {
 std::vector<std::string> BlockioType::WarningsOf(const BlockioConfig& config,
                                                  const BlockioMachine& machine) const {
   std::vector<std::string> lines;
-  // Pods' type reads the same file: only the containers' type tells its warnings.
+  // Pods' type reads the same file: only the containers' type reports its warnings.
   if (level() == Level::kContainer) lines = config.warnings;
   for (const BlockioClass& each : config.classes) {
     for (const std::string& warning : PlanBlockio(each, machine).warnings) {

@@ -61,7 +61,7 @@ struct BlockioConfig {
 // error. A file without classes is valid: a reload of it takes all classes away.
 absl::StatusOr<BlockioConfig> ParseBlockioConfig(absl::string_view text, absl::string_view file,
                                                  bool v2);
-// As ParseBlockioConfig, of what LoadClassFile reads.
+// Parses like ParseBlockioConfig what LoadClassFile reads.
 absl::StatusOr<BlockioConfig> LoadBlockioConfig(const FsRoot& host, const std::string& path,
                                                 bool v2);
 

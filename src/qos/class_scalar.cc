@@ -80,7 +80,7 @@ bool LooksLikeFloat(absl::string_view text) {
   return text.empty();
 }
 
-// As Go's strconv.FormatFloat(value, 'g', -1, 32).
+// Writes like Go's strconv.FormatFloat(value, 'g', -1, 32).
 std::string FloatText(double wide) {
   const auto value = static_cast<float>(wide);
   if (value == std::numeric_limits<float>::infinity()) return "+Inf";

@@ -43,7 +43,7 @@ struct Target {
   std::string name;         // for messages: "container web (0123456789ab)"
   std::string cgroup_path;  // as CgroupManager names groups
   linux::ProcessId init;    // containers only
-  // Programs of ours that are on their way into the container (execs); asked anew at each look.
+  // Programs of ours that are on their way into the container (execs); asked again at each look.
   std::function<std::vector<pid_t>()> entering;
   // The value that a client without a class asked for a kernel file of the target's group
   // ("cpu.weight", or "oom_score_adj" of its init), in the file's own format. It is written when a
@@ -67,7 +67,7 @@ class PendingReload {
   virtual std::vector<std::string> class_names() const = 0;
   // Changes that it would make, as lines for the log. Empty: none.
   virtual std::vector<std::string> changes() const = 0;
-  // Those of ClassType::warnings() that are known before it is in force.
+  // The part of ClassType::warnings() that is known before it is in force.
   virtual std::vector<std::string> warnings() const { return {}; }
   // Repairs made by Commit, as lines for the log: places where the kernel differed from a
   // definition that hasn't changed.

@@ -45,7 +45,7 @@ struct ClassItem {
   YAML::Node value;
 };
 
-// The reading of a key that YAML 1.1 takes for a number or a boolean (yes, 0x10); a note tells of
+// The reading of a key that YAML 1.1 takes for a number or a boolean (yes, 0x10); a note names
 // it.
 enum class KeyReading {
   kName,   // as written; containerd and CRI-O name it as they print it ("true", "16")

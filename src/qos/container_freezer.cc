@@ -72,7 +72,7 @@ void ContainerFreezer::Put(const std::string& path, const Group& group) {
 
 bool ContainerFreezer::Freeze(const std::string& path) {
   Group group = Take(path);
-  // An owed thaw comes first: only a new freeze tells whether everything has stopped.
+  // An owed thaw comes first: only a new freeze shows whether everything has stopped.
   const bool is_still = group.stops > 0 || (LetGo(path, group) && Hold(path, group));
   if (is_still) ++group.stops;
   Put(path, group);

@@ -1,4 +1,4 @@
-// What a cluster takes as a name, written again for the tests and the fuzzer of class_devices.h.
+// Names that a cluster takes, written again for the tests and the fuzzer of class_devices.h.
 #ifndef PLIMSOLL_QOS_DEVICE_NAMES_FOR_TEST_H_
 #define PLIMSOLL_QOS_DEVICE_NAMES_FOR_TEST_H_
 

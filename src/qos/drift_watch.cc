@@ -15,7 +15,7 @@ namespace plimsoll::qos {
 void DriftWatch::LookAt(const Target& target) {
   std::map<Key, std::string> differs;
   for (const auto& [type, held] : registry_.Effective(target, /*look=*/true)) {
-    // A type that is unavailable now differs for good; a warning tells of it elsewhere.
+    // A type that is unavailable now differs for good; a warning reports it elsewhere.
     if (!held.drift.empty() && registry_.Has(target.level, type)) {
       differs[{target.level, type, held.name}] = absl::StrCat(target.name, ": ", held.drift);
     }

@@ -27,7 +27,7 @@ class DriftWatch {
   // Looks for that long, at one holder at least and at none twice. Returns the number of drifted
   // holders of each class, by the last looks at each; classes without any are left out.
   std::map<Key, uint64_t> Look(absl::Duration budget);
-  // Those holders, one sentence each, `most` of a class at most. Looks at nothing.
+  // Holders of drifted classes, one sentence each, `most` of a class at most. Looks at nothing.
   std::map<Key, std::vector<std::string>> Drifted(size_t most) const;
   // Whether a difference was seen once: another look decides whether it counts.
   bool HasNew() const;

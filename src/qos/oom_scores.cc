@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kFilesAtOnce = 256;
 
-// A file of /proc whose process has gone.
+// A file of /proc whose process has ended.
 bool IsGone(const absl::Status& status) {
   return absl::IsNotFound(status) || ErrnoOf(status) == ESRCH;
 }

@@ -25,7 +25,7 @@ namespace plimsoll::qos {
 // afterwards was no stranger before.
 class OomScores {
  public:
-  // Lists the processes; sorted, asked anew each time.
+  // Lists the processes; sorted, asked again each time.
   using Members = std::function<absl::StatusOr<std::vector<pid_t>>()>;
 
   // `host` holds proc/ and outlives this.

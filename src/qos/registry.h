@@ -31,7 +31,7 @@
 
 namespace plimsoll::qos {
 
-// As Target has them.
+// The id and name of a Target.
 struct TargetName {
   std::string id;
   std::string name;
@@ -86,7 +86,7 @@ class Registry {
   // Undoes a Reserve that was never enforced.
   void Cancel(const std::string& id);
   // Reserve for recorded holders: nothing is refused. A change cut off by the daemon's death is put
-  // back, in `held` too, and the class's present meaning is put in force. The error names changes
+  // back, in `held` too, and the class's present meaning is applied. The error names changes
   // that could not be put back: they stay in `held` for the next start to retry. It also names
   // classes and types that no longer exist: they stay held, but nobody can ask for them.
   absl::Status Adopt(const Target& target, HeldClasses* held);
@@ -134,7 +134,7 @@ class Registry {
   // Types that are configured but unavailable here, with the reasons.
   const std::vector<UnavailableType>& unavailable() const { return unavailable_; }
 
-  // Reads all class files again: every one is read and compared before any is put in force. A class
+  // Reads all class files again: every one is read and compared before any is applied. A class
   // that somebody holds must still exist: FAILED_PRECONDITION names the holders. Returns the
   // changes, and the kernel's differences that were repaired; on error nothing has changed.
   absl::StatusOr<std::vector<std::string>> Reload();

@@ -50,8 +50,8 @@ class Statement {
     return Query([] { return absl::OkStatus(); }, values...);
   }
 
-  // As Run, and calls `row` for each row of the result, inside which Integer and Bytes may be used.
-  // An error from `row` ends the query and is returned.
+  // Runs like Run, and calls `row` for each row of the result, in which Integer and Bytes may be
+  // used. An error from `row` ends the query and is returned.
   template <typename... Values>
   absl::Status Query(const std::function<absl::Status()>& row, const Values&... values) {
     int index = 0;

@@ -101,7 +101,7 @@ TEST_F(DatabaseTest, ALogThatLostItsHeaderIsDataLoss) {
     EXPECT_THAT(std::string(status.message()),
                 HasSubstr(is_there ? "test.db-wal is cut off" : "test.db-wal is not there"));
   }
-  // A database that was moved away with its log is begun anew, beside the index that stayed.
+  // A database that was moved away with its log is begun again, beside the index that stayed.
   ASSERT_TRUE(lost.RemoveFile("test.db").ok());
   ASSERT_TRUE(lost.RemoveFile("test.db-wal").ok());
   EXPECT_TRUE(Database::Open(lost.PathOf("test.db"), Durability::kFull, "").ok());

@@ -39,7 +39,7 @@ class Signal {
     ErrorCode ignored;
     co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
   }
-  // As Wait, for `limit` at most. Wakes other waiters too.
+  // Waits like Wait, for `limit` at most. Wakes other waiters too.
   asio::awaitable<void> WaitFor(absl::Duration limit) {
     timer_.expires_after(absl::ToChronoNanoseconds(limit));
     co_await Wait();

@@ -178,7 +178,7 @@ TEST_F(ExecServerTest, AClientThatGoesEndsACommandThatDoesNotRead) {
   }
 }
 
-// As with a machine that has given up on sending input that the command doesn't take.
+// Stands for a machine that has given up on sending input that the command doesn't take.
 TEST_F(ExecServerTest, AClientWhoseMachineKnowsNothingOfItIsMissed) {
   Start({.silence = absl::Seconds(1)});
   auto client = WebSocket(Shell("sleep 1000"));
@@ -454,7 +454,7 @@ TEST_F(ExecServerTest, OpenStreamsCanOutliveTheServersClients) {
   const auto size = spdy->Open({{"streamtype", "resize"}});
   ASSERT_TRUE(error.ok() && in.ok() && out.ok() && size.ok());
   ASSERT_TRUE(WaitUntil([&] { return backend_.running == 2; }));
-  // Its streams are still to be opened.
+  // A session whose streams are still to be opened.
   const std::string unused = Url(Shell("true"));
   auto half_open = Spdy(Shell("true"));
   ASSERT_NE(half_open, nullptr);

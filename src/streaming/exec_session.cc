@@ -46,7 +46,7 @@ class ExecSession final : public CommandSession {
   // Wakes all coroutines that wait for the command.
   void WakeAll();
 
-  // Of the running command; null without one.
+  // The terminal of the running command; null without one.
   Descriptor* terminal_ = nullptr;
   Descriptor* ended_fd_ = nullptr;
   Descriptor* output_ = nullptr;

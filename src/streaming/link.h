@@ -59,7 +59,7 @@ class Link {
   bool over() const { return over_; }
   const LinkLimits& limits() const { return limits_; }
 
-  // As Transport::HasLeft.
+  // Returns Transport::HasLeft.
   bool HasLeft() const { return transport_->HasLeft(); }
   // The client has closed, or can't be read any more: the watches may end.
   void EndOfClient();

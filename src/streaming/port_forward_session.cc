@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kForwardBytes = 64 * 1024;
 // A listener in the pod answers at once if it is up; one that doesn't accept keeps us waiting.
 constexpr absl::Duration kConnect = absl::Seconds(20);
-// Nothing tells when a socket has sent everything: check again, later each time.
+// Nothing reports when a socket has sent everything: check again, later each time.
 constexpr absl::Duration kFirstLook = absl::Milliseconds(5);
 
 uint32_t DataChannel(uint32_t pair) {

@@ -53,8 +53,8 @@ class Server {
 
   // Ends every stream and the commands started for them, and waits for their end.
   virtual ~Server() = default;
-  // As the destructor, and Admit fails from now on. May be called again. Delivery of a closed
-  // client's input to its targets is called off within a second.
+  // Stops like the destructor, and Admit fails from now on. May be called again. Delivery of a
+  // closed client's input to its targets is called off within a second.
   virtual void Stop() = 0;
 
   // Takes no more clients, as after Stop, and ends connections whose streams aren't open yet. Open

@@ -28,7 +28,7 @@ class SpdySession {
   class Handler {
    public:
     virtual ~Handler() = default;
-    // OK accepts the stream; the client is told, then OnReplied is called. Send nothing on it
+    // OK accepts the stream; the client is notified, then OnReplied is called. Send nothing on it
     // before that. An error refuses it.
     virtual absl::Status OnStream(uint32_t id, const SpdyHeaders& headers) = 0;
     virtual void OnReplied(uint32_t /*id*/) {}
@@ -42,7 +42,7 @@ class SpdySession {
       : handler_(handler), max_streams_(max_streams), out_(out) {}
 
   // Takes bytes in any pieces. After an error (INVALID_ARGUMENT, RESOURCE_EXHAUSTED) read no more;
-  // the rest of `out` tells the client.
+  // the rest of `out` informs the client.
   absl::Status Receive(absl::string_view bytes);
 
   // No effect on a stream that isn't open for sending.

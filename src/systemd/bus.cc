@@ -60,7 +60,7 @@ absl::Status Lost(absl::string_view why) {
   return absl::UnavailableError(absl::StrCat("no connection to systemd over D-Bus: ", why));
 }
 
-// Who is told that systemd may have written its units' values anew, and when. Thread-safe.
+// The listener to systemd writing its units' values again, and its time. Thread-safe.
 class RewriteListener {
  public:
   void Set(std::function<void()> rewritten) {
@@ -74,7 +74,7 @@ class RewriteListener {
     look_until_ = absl::Now() + kWrites;
   }
 
-  // Tells the listener if it is time, and returns when it is next. For one thread.
+  // Calls the listener if it is time, and returns when it is next. For one thread.
   absl::Time TellIfDue() {
     const absl::Time now = absl::Now();
     absl::Time until;

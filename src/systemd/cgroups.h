@@ -1,5 +1,5 @@
 // Control groups of cgroup v2 on a machine that systemd manages: a unit's group is made and removed
-// with its unit. systemd is told each value that it has a property for, because it writes all of
+// with its unit. systemd gets each value that it has a property for, because it writes all of
 // them again at each daemon-reload.
 //
 //   PLIMSOLL_ASSIGN_OR_RETURN(auto units, ConnectUnits(host));
@@ -109,7 +109,7 @@ class SystemdCgroups final : public linux::CgroupManager {
 
   absl::Status StartSlice(const Place& slice);
   absl::Status StartScope(const Place& scope, pid_t pid);
-  // Tells systemd the group's present values of `files`.
+  // Gives systemd the group's present values of `files`.
   absl::Status Tell(const Place& place, const std::vector<std::string>& files);
   absl::StatusOr<std::vector<Property>> PropertiesNow(const std::string& group,
                                                       const std::vector<std::string>& files) const;

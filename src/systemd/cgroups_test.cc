@@ -118,7 +118,7 @@ class SystemdCgroupsTest : public ::testing::Test {
                                                 std::move(units), dir_.root(), "/run/plimsoll");
   }
 
-  // As an OCI runtime makes it.
+  // Makes a scope like an OCI runtime.
   void MakeScope(const std::string& group = kScope) {
     linux::CgroupV2 files(tree_);
     ASSERT_TRUE(files.Create(group).ok());

@@ -53,9 +53,9 @@ using DiskTest = absl::FunctionRef<bool(absl::string_view number)>;
 absl::StatusOr<std::vector<Property>> PropertiesOf(const std::vector<std::string>& files,
                                                    FileReader read, DiskTest is_disk);
 
-// Those of `files` whose value changes when systemd writes it again from its unit files: it keeps
-// CPU quotas in whole percents of a CPU, rounded down, and one weight for two I/O schedulers. With
-// its weight, which it writes first, BFQ forgets those of all disks.
+// The part of `files` whose value changes when systemd writes it again from its unit files: it
+// keeps CPU quotas in whole percents of a CPU, rounded down, and one weight for two I/O schedulers.
+// With its weight, which it writes first, BFQ forgets those of all disks.
 std::vector<std::string> InexactFiles(const std::vector<std::string>& files, FileReader read);
 
 }  // namespace plimsoll::systemd

@@ -115,7 +115,7 @@ class KindReader {
     if (base) kind.base_freq_mhz = base;
     return absl::OkStatus();
   }
-  // Of the first CPU that has the file: drivers may leave out threads.
+  // The value of the first CPU that has the file: drivers may leave out threads.
   absl::StatusOr<std::optional<uint64_t>> FirstMhz(const Core& core, absl::string_view file,
                                                    uint64_t per_mhz) const {
     for (const uint32_t cpu : core.cpus.ToVector()) {

@@ -1,4 +1,4 @@
-// The topology that a source other than the kernel tells, as it was looked at last.
+// The topology that a source other than the kernel provides, as it was looked at last.
 #ifndef PLIMSOLL_TOPOLOGY_FOLLOWED_SOURCE_H_
 #define PLIMSOLL_TOPOLOGY_FOLLOWED_SOURCE_H_
 
@@ -31,7 +31,7 @@ class FollowedSource {
   bool is_configured() const { return source_ != nullptr; }
   // The last topology that could be used; nullopt: none yet.
   const std::optional<Topology>& told() const { return told_; }
-  // Of the last look; OK without a source, UNAVAILABLE before the first.
+  // The status of the last look; OK without a source, UNAVAILABLE before the first.
   const absl::Status& status() const { return status_; }
   // When the source wants the next look at the latest.
   absl::Time again() const { return again_; }

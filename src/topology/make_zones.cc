@@ -21,7 +21,7 @@ namespace {
 using resources::CpuSet;
 using resources::Quantity;
 
-// Of two zones with the same CPUs, the one with the lower rank is outside.
+// The one with the lower rank of two zones with the same CPUs is outside.
 enum Rank { kPackageRank, kNodeRank, kCacheRank, kCoreRank };
 
 struct Box {

@@ -30,8 +30,8 @@ struct CpuPlace {
   // The lowest CPU of its core: unique on the machine, unlike the kernel's core_id. A CPU in no
   // core is its own.
   uint32_t core = 0;
-  // Its package's number (NumberOf). If any package lacks one or two share one, its index among the
-  // packages; 0 if there are none.
+  // The number of the core's package (NumberOf). If any package lacks one or two share one, its
+  // index among the packages; 0 if there are none.
   uint32_t package = 0;
   uint32_t numa_node = 0;  // the kernel's number
   // The lowest CPU that shares its last-level ("uncore") cache. CPUs of a NUMA node in no cache

@@ -232,7 +232,7 @@ TEST_F(PartitionTest, CpusThatMoveToAnOuterZoneAreTheOnlyOnesItHas) {
   EXPECT_THAT(Text(), HasSubstr("n0 NUMANode  cpu 3  cpu-ids=0-1,4\n"));
 }
 
-// A zone that tells fewer CPUs than it names, all of which are in its cores: nobody knows how many
+// A zone that counts fewer CPUs than it names, all of which are in its cores: nobody knows how many
 // of them a cut leaves.
 TEST_F(PartitionTest, ACapacityNeverGrowsByACut) {
   tree_ = TreeOf(
@@ -253,7 +253,7 @@ TEST_F(PartitionTest, ACoreThatDoesNotCountItsCpusIsCountedWhereItIsHidden) {
   EXPECT_EQ(Text(), "\nroot Machine  cpu 3  cpu-ids=0-2\n");
 }
 
-// Of what the administrator adds, too.
+// The same holds for the administrator's additions.
 TEST_F(PartitionTest, WhatClientsCouldNotReadIsNotShown) {
   config_.show.attributes = {{"numa-1", {{"id", "0"}}}};
   EXPECT_THAT(Why(), HasSubstr("zone \"numa-1\" has the same number as NUMA node \"numa-0\": 0"));

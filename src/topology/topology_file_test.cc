@@ -96,7 +96,7 @@ TEST(TopologyFileTest, TellsAllThatIsWrong) {
                        "t.yaml", &machine),
               ElementsAre(HasSubstr("\"n1\" has CPUs 2"), HasSubstr("\"n1\" is NUMA node 1"),
                           HasSubstr("\"n2\" is NUMA node 2")));
-  // What no client could read, the machine's CPUs among it.
+  // Contents that no client could read, the machine's CPUs among them.
   EXPECT_THAT(FaultsOf("zones: [{name: a, type: Core, attributes: {cpu-ids: 0-2}, resources: "
                        "[{name: cpu, capacity: 2}, {name: hugepages-2Mi, capacity: 1Mi}]}]",
                        "t.yaml", &machine),

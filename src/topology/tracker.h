@@ -92,7 +92,7 @@ class Tracker {
   Partition partition() const { return report_.partition(); }
   // Unknown facts about the machine, and why the last look changed nothing: a sentence each.
   std::vector<std::string> Troubles() const { return report_.Troubles(IsTold()); }
-  // Those of the troubles that keep the configuration from being in force.
+  // The troubles that keep the configuration from being in force.
   std::vector<std::string> Misfits() const { return report_.Misfits(IsTold()); }
   InForce in_force() const { return report_.in_force(); }
   // True when the publisher has something; otherwise Misfits gives the reason.
@@ -133,12 +133,12 @@ class Tracker {
   PartitionConfig config_ ABSL_GUARDED_BY(look_mutex_);
   KnownMachine machine_ ABSL_GUARDED_BY(look_mutex_);
   FollowedSource source_ ABSL_GUARDED_BY(look_mutex_);
-  // Of the last look.
+  // Results of the last look.
   struct Last {
     Partition news;  // the last that was told
     int64_t news_sent = 0;
     bool cpus_moved = false;            // events came, and no look has succeeded since
-    bool is_stale = true;               // what is in force is to be made anew
+    bool is_stale = true;               // what is in force is to be made again
     int blind_looks = 0;                // that failed, one after the other
     std::vector<std::string> troubles;  // that were told
   };

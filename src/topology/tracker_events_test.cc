@@ -129,7 +129,7 @@ TEST_F(InjectedTrackerTest, ACpuThatIsBackBeforeTheLookIsNews) {
   EXPECT_FALSE(news()[1].changed);
   EXPECT_EQ(news()[1].partition.cpus.ToString(), "0-3");
   EXPECT_EQ(publisher_.Newest().number, number) << "for clients nothing has changed";
-  // Of memory nothing is lost so.
+  // A change of memory loses nothing.
   Send("change", 0, "memory");
   AwaitHeard();
   Send("offline", 3);

@@ -28,7 +28,7 @@ class TrackerReport {
 
   // Sentences of the machine: values that it doesn't tell.
   void SetMissing(std::vector<std::string> missing);
-  // Of these each status replaces the one before; OK: no trouble.
+  // The statuses, each of which replaces the one before; OK: no trouble.
   void SetBlind(const absl::Status& status) { Set(&TrackerReport::blind_, status); }
   void SetMisfit(const absl::Status& status) { Set(&TrackerReport::misfit_, status); }
   void SetDeaf(const absl::Status& status) { Set(&TrackerReport::deaf_, status); }

@@ -28,7 +28,7 @@ MachineNumbers NumbersOf(const Machine& machine);
 absl::StatusOr<MachineMaps> ReadMaps(const Topology& topology);
 
 // INVALID_ARGUMENT as ZoneTree::Build, else as MakeMaps: what a client can't read is refused before
-// it is told. Then, if there is a machine, FAILED_PRECONDITION names a zone with CPUs or a NUMA
+// it is shown. Then, if there is a machine, FAILED_PRECONDITION names a zone with CPUs or a NUMA
 // node that the machine lacks. The status is the first fault; `faults`, if given, gets all of them,
 // but at most ZoneTree::kMaxFaults of a kind. The memory of a zone is its author's own affair.
 absl::Status Validate(const Topology& topology, const MachineNumbers* machine,

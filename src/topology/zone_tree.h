@@ -54,7 +54,7 @@ class ZoneTree {
   // The nearest zone of a type around it, or the zone itself.
   std::optional<size_t> Enclosing(size_t index, absl::string_view type) const;
 
-  // CPUs of a zone: its own cpu-ids and those of all zones within it. Computed anew by each call.
+  // CPUs of a zone: its own cpu-ids and those of all zones within it. Computed again by each call.
   resources::CpuSet Cpus(size_t index) const;
   // The CPUs that the zone has and no zone within it has.
   resources::CpuSet OwnCpus(size_t index) const;

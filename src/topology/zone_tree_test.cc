@@ -192,7 +192,7 @@ TEST(ZoneTreeTest, CpusMustExist) {
   EXPECT_THAT(faults, ElementsAre(HasSubstr("\"a\" has CPUs 1,"), HasSubstr("\"b\" has CPUs 4-5")));
 }
 
-// As many zones and CPUs as allowed, nested as deep as allowed, below a root: each outer zone names
+// Zones and CPUs at the limit, nested to the limit, below a root: each outer zone names
 // the CPUs of the inner ones. The work must not grow with the square.
 TEST(ZoneTreeTest, DeepAndManyZonesWithCpusAreRead) {
   constexpr size_t kDeep = ZoneTree::kMaxDepth - 1;

@@ -39,7 +39,7 @@ class DocumentCheck : public YAML::EventHandler {
   const YAML::Mark& start() const { return start_; }
 
  private:
-  // Of a node with all below it, aliases followed. A key counts as no value; its text counts.
+  // The size of a node with all below it, aliases followed. A key is no value; its text counts.
   struct Size {
     size_t values = 0;
     size_t bytes = 0;

@@ -74,8 +74,8 @@ void WarnOfAllUnknownIds(const RdtConfig& config, const RdtKind<Allocations>& ki
   }
 }
 
-// Tells that the machine lacks a kind that the file asks for. As for containerd and CRI-O, it is an
-// error only where a class asks and the file doesn't call the kind optional.
+// Reports that the machine lacks a kind that the file asks for. As for containerd and CRI-O, it is
+// an error only where a class asks and the file doesn't call the kind optional.
 template <typename Allocations>
 void TellOfLack(const RdtConfig& config, const RdtKind<Allocations>& kind, RdtCompiled& compiled,
                 RdtFaults& faults) {

@@ -1,4 +1,4 @@
-// What the file has and containerd and CRI-O refuse, though the machine does not use it.
+// Parts of the file that containerd and CRI-O refuse, though the machine does not use them.
 #include <algorithm>
 #include <bit>
 #include <map>

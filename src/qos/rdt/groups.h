@@ -60,7 +60,7 @@ class RdtGroups {
   // Makes the groups of `classes` and writes the values that they lack; then removes our groups
   // that are no class's and have no threads (a failed removal is a warning). On error everything is
   // as before, or the error says what isn't; a group may have been removed for its CLOSID and made
-  // again, so open files of groups must be opened anew (Reopen). One call at a time.
+  // again, so open files of groups must be opened again (Reopen). One call at a time.
   absl::Status Apply(RdtClasses& classes);
   // The difference between the kernel's group and what Apply would make of it ("resctrl group
   // /gold: L3 of cache 0 is 0xff, should be 0xf"); empty: none, or it isn't ours to write. Changes

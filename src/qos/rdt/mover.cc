@@ -19,7 +19,7 @@ namespace {
 constexpr int kRounds = 20;  // searches for missed threads
 constexpr absl::Duration kBetweenRounds = absl::Milliseconds(1);
 
-// Those of sorted `all` that are not in sorted `known`.
+// The tasks of sorted `all` that are not in sorted `known`.
 std::vector<pid_t> Without(const std::vector<pid_t>& all, const std::vector<pid_t>& known) {
   std::vector<pid_t> rest;
   std::set_difference(all.begin(), all.end(), known.begin(), known.end(), std::back_inserter(rest));

@@ -199,8 +199,8 @@ absl::Status RdtType::MoveTo(const Target& target, RdtPlace& place, RdtPlace& ba
   if (!move.ok()) {
     place.monitor.reset();
     if (!had_own && ownership_.IsOurs(own)) ownership_.Remove(own).IgnoreError();
-    // Its threads are in its old class. If the monitoring group there could not be opened, they are
-    // no longer in it.
+    // The target's threads are in its old class. If the monitoring group there could not be opened,
+    // they are no longer in it.
     rechecks_->After(kSecondLook, target.id, RdtRechecks::Kind::kMonitoring);
     return move.status();
   }
