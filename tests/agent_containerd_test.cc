@@ -36,7 +36,7 @@ Json MemoryPatch() {
   return {{"spec", {{"containers", Json::array({container})}}}};
 }
 
-// Its pods are on the host's network: this containerd has no other.
+// An agent whose pods are on the host's network: this containerd has no other.
 class AgentContainerdTest : public ::testing::Test {
  protected:
   AgentContainerdTest()
@@ -106,7 +106,7 @@ class AgentContainerdTest : public ::testing::Test {
     const std::string uid = agents_->Pod(pod)["metadata"]["uid"];
     return absl::StrCat(root_, "/kubepods/", qos, "/pod", uid);
   }
-  // Of the pod's container, as the kernel has them.
+  // The settings of the pod's container, from the kernel.
   linux::CgroupSettings SettingsOf(const std::string& pod, const std::string& qos) {
     const auto settings =
         Cgroups().Read(absl::StrCat(GroupOf(pod, qos), "/", IdOf(agents_->Pod(pod))));

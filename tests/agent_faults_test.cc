@@ -1,5 +1,5 @@
-// What plimsoll-agent does when the machine lets it down: a full disk, a lost database, a runtime
-// that is frozen, comes late or is a kubelet's.
+// The behaviour of plimsoll-agent when the machine lets it down: a full disk, a lost database, a
+// runtime that is frozen, comes late or is a kubelet's.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -180,7 +180,7 @@ TEST_F(AgentNetworkFaultsTest, AKillDuringASandboxsStartLeavesNoneBehind) {
   ASSERT_TRUE(Host().ReplaceFile(go_on, "").ok());
   EXPECT_TRUE(Eventually([&] {
     const auto there = Host().List(node_.run_directory() + "/sandboxes");
-    // Its record goes after its directory.
+    // The pod's record goes after its directory.
     return there.ok() && there->empty() && CountPods() == 0;
   })) << node_.Log();
 }
@@ -198,7 +198,7 @@ TEST_F(AgentFaultsTest, AFrozenRuntimeHoldsUpNoApply) {
   EXPECT_TRUE(agent_.Await("two", Runs));
 }
 
-// Its node is the machine's own: it waits for no runtime.
+// An agent whose node is the machine's own: it waits for no runtime.
 class AgentOfALocalNodeTest : public AgentFaultsTest {
  protected:
   AgentOfALocalNodeTest() : AgentFaultsTest("cgroupsPerQOS: false\nresourceDiscovery: local\n") {}
@@ -212,7 +212,7 @@ TEST_F(AgentOfALocalNodeTest, AKubeletsPodsAreFoundWhenTheRuntimeComesLater) {
   ASSERT_NO_FATAL_FAILURE(Begin());
   const absl::Status started = node_.StartDaemon();
   ASSERT_TRUE(started.ok()) << started;
-  // Not before the agent has connected anew.
+  // Not before the agent has connected again.
   ASSERT_TRUE(Eventually([&] { return agent_.client().Apply(PodManifest("web", kLong)).ok(); }));
   EXPECT_THAT(AwaitEvent("web", "FailedCreatePodSandBox"), HasSubstr("was made by a kubelet"));
   EXPECT_EQ(Sandboxes(), std::vector<std::string>{kubelets});

@@ -1,5 +1,5 @@
 // A node whose topology changes while plimsoll-agent runs (KEP-5224 "kubelet", KEP-3953): the
-// daemon tells another one, and node, groups and pods follow.
+// daemon reports another one, and node, groups and pods follow.
 #include <signal.h>
 #include <unistd.h>
 
@@ -106,7 +106,7 @@ class AgentHotPlugTest : protected ChangingTopology, public NodeAgentTest {
       return ready.is_object() && ready["status"] == "True";
     });
   }
-  // An event may come after what it tells of.
+  // An event may come after the change that it reports.
   bool HasNodeEvent(const std::string& reason, const std::string& part = "") {
     return Eventually([&] {
       const std::string message = NodeEvent(reason);
@@ -419,7 +419,7 @@ TEST_F(AgentPartitionTest, OnlyCpusOfThePartitionAreGiven) {
   EXPECT_TRUE(Eventually([&] {
     return absl::SimpleAtoi(CpusOf("pinned"), &other) && other != own;
   })) << CpusOf("pinned");
-  // Of two CPUs only the reserved one is left.
+  // Only the reserved one of two CPUs is left.
   EXPECT_EQ(other == UsableCpus().back(), all == 2) << other;
   Reload(smaller, kWhole);
   EXPECT_TRUE(Eventually([&] { return Capacity("cpu") == absl::StrCat(all); })) << agent_.Log();

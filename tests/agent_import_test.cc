@@ -72,7 +72,7 @@ class AgentImportTest : public NodeAgentTest {
                                               R"("}},"checksum":1})"))
                     .ok());
   }
-  // Its output and exit code.
+  // The command's output and exit code.
   std::pair<std::string, int> Import(std::vector<std::string> flags = {}) {
     Command command;
     command.argv = {ProgramPath("plimsoll-agent"),

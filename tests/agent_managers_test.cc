@@ -84,7 +84,7 @@ class AgentManagersTest : protected TwoCpus, public NodeAgentTest {
     if (id.empty()) return "no container";
     return ExecOutput(id, "grep Cpus_allowed_list /proc/1/status | cut -f2 | tr -d \"\\n\"");
   }
-  // Of the CPUs on the page of allocations: "exclusive", "shared".
+  // The kind of CPUs on the page of allocations: "exclusive", "shared".
   std::string Told(const std::string& kind) {
     const Json page = Json::parse(agent_.Page("/allocations"), nullptr, false);
     return page.is_object() && page.contains("cpus") ? page["cpus"].value(kind, "") : page.dump();

@@ -152,7 +152,7 @@ TEST_F(AgentNodeTest, ASilentDaemonHoldsNothingUp) {
   EXPECT_TRUE(IsReady()) << view_->State().message;
 }
 
-// The daemon has no topology that can be used: it tells none, and the node has none.
+// The daemon has no topology that can be used: it reports none, and the node has none.
 TEST_F(AgentNodeTest, ABadFileIsNoNode) {
   node_.KillDaemon();
   ASSERT_TRUE(directory.root().ReplaceFile("t.yaml", "zones: [{name: a, type: numa}]\n").ok());

@@ -1,5 +1,5 @@
-// What plimsoll-agent tells a runtime of a whole pod: the examples that KEP-4112 and its older
-// draft print, field by field, and the same again at each restart of a container.
+// Messages of plimsoll-agent to a runtime about a whole pod: the examples that KEP-4112 and its
+// older draft print, field by field, and the same again at each restart of a container.
 #include <google/protobuf/util/message_differencer.h>
 
 #include <string>
@@ -235,7 +235,7 @@ TEST_F(AgentPassDownTest, EachCreationSaysWhatWasAnnounced) {
     return Eventually([&] { return runtime_.Containers().size() >= count; }, absl::Seconds(60));
   };
   ASSERT_TRUE(has_made(4)) << agent_.Log();
-  // The successor prepares the pod anew, from its record.
+  // The successor prepares the pod again, from its record.
   ASSERT_TRUE(agent_.Await("web", [](const Json& pod) {
     return IsRunning(pod) && pod["status"]["containerStatuses"][0]["restartCount"] == 1;
   }));
@@ -264,7 +264,7 @@ TEST_F(AgentPassDownTest, EachCreationSaysWhatWasAnnounced) {
   EXPECT_EQ(made[4].config().metadata().attempt(), 2u);
 }
 
-// As kubelet's calculateSandboxResources: a runtime without the message sizes the pod by it.
+// Follows kubelet's calculateSandboxResources: a runtime without the message sizes the pod by it.
 TEST_F(AgentPassDownTest, TheSandboxIsToldTheSumOfLimits) {
   Apply(
       "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: ["

@@ -1,5 +1,5 @@
 // kubelet's PodResources socket as plimsoll-agent serves it, over a real plimsolld with a device
-// plugin and static CPUs and memory: it tells what the page of allocations tells, also to
+// plugin and static CPUs and memory: it shows what the page of allocations shows, also to
 // plimsolld.
 #include <grpcpp/grpcpp.h>
 
@@ -174,7 +174,7 @@ class AgentPodResourcesTest : protected TwoCpus, public NodeAgentTest {
     if (status.ok()) Add(response.pod_resources(), told);
     return {status, told};
   }
-  // As `plimsoll allocations` has them, without ordinary init containers.
+  // The resources by `plimsoll allocations`, without ordinary init containers.
   Told Allocations() {
     Told told = ToldBy(Json::parse(agent_.Page("/allocations"), nullptr, false));
     std::erase_if(told, [](const auto& each) { return each.first.ends_with("/first"); });

@@ -175,7 +175,7 @@ TEST_F(AgentResizeTest, UpAndDownInPlace) {
 TEST_F(AgentResizeTest, OneContainerGoesUpAndTheOtherDown) {
   Run("web", Pod("web", absl::StrCat(Container("main", Amounts("100m", "16Mi")), ", ",
                                      Container("side", Amounts("300m", "48Mi")))));
-  // As a changed manifest.
+  // A changed manifest.
   Apply(Pod("web", absl::StrCat(Container("main", Amounts("300m", "48Mi")), ", ",
                                 Container("side", Amounts("100m", "32Mi")))));
   ASSERT_TRUE(agent_.Await(
@@ -281,7 +281,7 @@ TEST_F(AgentResizeTest, WhatNeverFitsIsInfeasible) {
               HasSubstr("requested: 900000"));
   EXPECT_EQ(Limits(pod).cpu_quota(), 10'000);
   EXPECT_EQ(Events("web", "ResizeInfeasible"), 1);
-  // As it was: the condition goes.
+  // The manifest of before: the condition goes.
   Apply(Pod("web", Container("main", Amounts("100m", "16Mi"))));
   ASSERT_TRUE(agent_.Await("web", IsResized));
   EXPECT_EQ(agent_.Pod("web")["metadata"]["generation"], 3);
@@ -428,7 +428,7 @@ TEST_F(AgentResizeOffTest, PodsKeepWhatTheyHave) {
   EXPECT_THAT(std::string(applied.status().message()), HasSubstr("InPlacePodVerticalScaling"));
   EXPECT_EQ(Limits(before).cpu_quota(), 10'000);
   EXPECT_FALSE(ContainerOf(before).contains("allocatedResources"));
-  // A file's pod begins anew.
+  // A file's pod begins again.
   agent_.WriteManifest("f.yaml", Pod("f", Container("main", Amounts("100m", "16Mi"))));
   ASSERT_TRUE(agent_.Await("f", IsReady));
   const std::string uid = agent_.Pod("f")["metadata"]["uid"];

@@ -22,7 +22,7 @@ using Json = nlohmann::json;
 
 inline constexpr char kForever[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
 
-// Of the pod's first container.
+// The status of the pod's first container.
 inline const Json& ContainerOf(const Json& pod) {
   return pod["status"]["containerStatuses"][0];
 }
@@ -102,7 +102,7 @@ class AgentRuns {
     ASSERT_TRUE(
         agent_->Await(pod, [&](const Json& now) { return IsReady(now) && IdOf(now) != before; }));
   }
-  // The pod is there, and no container of it has been restarted or made anew.
+  // The pod is there, and no container of it has been restarted or made again.
   void ExpectUntouched(const std::string& pod, const Json& before) {
     ASSERT_TRUE(agent_->Await(pod, IsReady));
     const Json now = agent_->Pod(pod);

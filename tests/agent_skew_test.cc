@@ -1,4 +1,4 @@
-// What becomes of pods when a gate of plimsoll-agent is switched while they run, and where the
+// The fate of pods when a gate of plimsoll-agent is switched while they run, and where the
 // runtime has it off: docs/skew.md. The runtime is plimsolld; agent_containerd_test.cc has
 // containerd.
 #include "absl/strings/str_cat.h"
@@ -169,7 +169,7 @@ struct BigTopology {
   TestDir directory;
 };
 
-// plimsolld tells more CPUs than the machine has.
+// plimsolld reports more CPUs than the machine has.
 class AgentSkewDiscoveryTest : protected BigTopology, public AgentSkewTest {
  protected:
   AgentSkewDiscoveryTest()

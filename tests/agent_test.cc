@@ -92,7 +92,7 @@ TEST_F(AgentTest, APodOfTheApiRunsToItsEnd) {
   EXPECT_EQ(ContainerOf(pod)["state"]["terminated"]["exitCode"], 3);
   EXPECT_EQ(ContainerOf(pod)["restartCount"], 0);
   EXPECT_TRUE(HasEvent("job", "Started"));
-  // Its log stays until the pod is deleted.
+  // The ended container's log stays until the pod is deleted.
   EXPECT_EQ(Sandboxes(), 1u);
   Delete("job");
   ASSERT_TRUE(agent_.AwaitGone("job"));
@@ -289,7 +289,7 @@ class AgentClassesTest : public AgentTest {
   cri::ContainerStatus StatusOf(const std::string& pod) {
     return Status(CriId(ContainerOf(agent_.Pod(pod))));
   }
-  // Of the only pod.
+  // The status of the only pod.
   cri::PodSandboxStatus SandboxStatus() {
     cri::ListPodSandboxResponse response;
     grpc::ClientContext context;

@@ -64,7 +64,7 @@ TEST_F(ClassDevicesTest, TheClassHoldsBeforeTheFirstInstruction) {
   EXPECT_EQ(AwaitExit(id).exit_code(), 0);
   EXPECT_EQ(Output(id), "300\n");
   EXPECT_EQ(ClassOf(id), "slow");
-  // As a device plugin's answer arrives.
+  // A device plugin's answer arrives like this.
   cri::ContainerConfig annotated = Shell("sleep 1000");
   (*annotated.mutable_annotations())["cdi.k8s.io/plugin_a"] = absl::StrCat(kSoon, ",", kSlow);
   const std::string other = Start(pod, annotated);
@@ -216,7 +216,7 @@ TEST_F(ClassDevicesTest, FromTheSchedulerNobodyGoesRound) {
   EXPECT_EQ(Refusal(pod, Shell("true")).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
 }
 
-// As kubectl debug makes: Kubernetes gives it no resources, so no claim.
+// An ephemeral container of kubectl debug: Kubernetes gives it no resources, so no claim.
 TEST_F(ClassDevicesTest, FromTheSchedulerAnEphemeralContainerHasNoClass) {
   Reconfigure("classes:\n", kFromScheduler);
   const std::string pod = RunPod(Annotated());

@@ -228,7 +228,7 @@ TEST_F(ClassesTest, APodAsAWholeHasClassesOnV2) {
   grpc::ClientContext context;
   ASSERT_TRUE(node_.runtime().UpdatePodSandboxConfig(&context, request, &response).ok());
   EXPECT_THAT(ThrottleOf(group), HasSubstr("rbps=4194304"));
-  // Its Kubernetes class can't be changed.
+  // The pod's Kubernetes class can't be changed.
   (*request.mutable_class_resources()->mutable_class_())["pod-qos"] = "Guaranteed";
   grpc::ClientContext again;
   EXPECT_EQ(node_.runtime().UpdatePodSandboxConfig(&again, request, &response).error_code(),

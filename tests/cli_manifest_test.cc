@@ -1,5 +1,5 @@
-// What a manifest asks for, as a container of `plimsoll run` finds it. Manifests of several fields,
-// in the way of Kubernetes' documentation.
+// The requests of a manifest, as a container of `plimsoll run` finds them. Manifests of several
+// fields, in the way of Kubernetes' documentation.
 #include <unistd.h>
 
 #include <csignal>

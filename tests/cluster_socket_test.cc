@@ -200,7 +200,7 @@ TEST_F(ClusterSocketTest, HoldersAndReloadedClassesAreTold) {
       [](const auto& report) { return FindClass(report, "blockio", "medium")->holders() == 0; }));
 }
 
-// The class that is told, in the kernel where it has files.
+// The class that was set, in the kernel where it has files.
 TEST_F(ClusterSocketTest, AToldClassIsInForceFromTheStart) {
   cri::PodSandboxConfig config = PodConfig();
   const std::string uid = config.metadata().uid();
@@ -427,7 +427,7 @@ TEST_F(ClusterSocketKubeletTest, ExclusiveResourcesAreTold) {
   const std::string socket = node_.run_directory() + "/cluster/cluster.sock";
   {
     Watcher watcher(socket);
-    // Of the two questions to kubelet a busy machine may lose one.
+    // A busy machine may lose one of the two questions to kubelet.
     ASSERT_TRUE(watcher.Await([](const auto& report) {
       return report.has_exclusive() && report.exclusive().device_totals_size() > 0;
     }));

@@ -155,7 +155,7 @@ TEST_F(DoctorTest, ADamagedImageIsToldAndTheOthersAreUsable) {
   EXPECT_EQ(AwaitExit(Start(RunPod(), Shell("exit 4"))).exit_code(), 4);
 }
 
-// As a lost database row leaves it.
+// A lost database row leaves such a group.
 TEST_F(DoctorTest, AGroupOfASandboxThatNobodyKnowsIsFoundAndRemoved) {
   const std::string id = RandomId();
   const std::string group = absl::StrCat(node_.cgroup_parent(), "/", id);
@@ -302,7 +302,7 @@ TEST_F(DoctorTest, AGroupThatStaysIsKnownAtTheNextStart) {
   EXPECT_EQ(Doctor().exit.code, 0) << Doctor().out;
 }
 
-// What this machine lacks is its own; the form is ours.
+// The problems are this machine's own; the form is ours.
 TEST_F(DoctorTest, TheNodeIsLookedAtWithoutADaemon) {
   const auto doctor = [](const std::vector<std::string>& more) {
     std::vector<std::string> argv = {ProgramPath("plimsoll"), "doctor", "--node"};

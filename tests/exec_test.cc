@@ -55,7 +55,7 @@ TEST_F(ExecTest, RunsInTheContainersGroupAndNamespaces) {
     return !found.empty();
   }));
   for (const std::string& process : found) {
-    // As seen from the host: in its cgroup namespace the container sees less.
+    // The host's view: in its cgroup namespace the container sees less.
     const pid_t pid = std::stoi(process);
     EXPECT_THAT(Host().Read(absl::StrCat("proc/", pid, "/cgroup")).value_or(""),
                 HasSubstr(absl::StrCat("/", container_)));

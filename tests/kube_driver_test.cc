@@ -64,7 +64,7 @@ class KubeDriverTest : public ClassesTest {
     ASSERT_TRUE(registered.ok()) << registered.error_message();
   }
 
-  // As the systemd units have it: sockets of systemd's, no root.
+  // Follows the systemd units: sockets of systemd's, no root.
   void InheritAsNobody() {
     const std::string driver = kubelet_root() + "/plugins/classes.plimsoll.dev";
     ASSERT_TRUE(Host().MakeDirs(driver).ok());
@@ -360,7 +360,7 @@ TEST_F(KubeDriverTest, ManifestsAreOfThisNodesClasses) {
   EXPECT_THAT(printed->out, HasSubstr("oom.soon.classes.plimsoll.dev"));
 }
 
-// As the systemd units have it.
+// The systemd units have it so.
 TEST_F(KubeDriverTest, WithInheritedSocketsItNeedsNoRoot) {
   InheritAsNobody();
   StartKube();

@@ -45,7 +45,7 @@ class KubeImageTest : public ClassesTest {
     mount->set_readonly(readonly);
   }
 
-  // As packaging/kube/cluster.yaml has it, with the test's directories for kubelet's.
+  // The driver of packaging/kube/cluster.yaml, with the test's directories for kubelet's.
   cri::ContainerConfig Driver(const ApiServer& api) {
     cri::ContainerConfig config;
     config.mutable_metadata()->set_name("plimsoll-kube");

@@ -34,7 +34,7 @@ using Amounts =
 
 constexpr int64_t kMebibyte = 1 << 20;
 
-// A kubelet's root, there before the node that is told of it.
+// A kubelet's root, there before the node that gets its path.
 struct KubeletPlace {
   TestDir directory;
   FakeKubelet kubelet{directory.path()};
@@ -59,7 +59,7 @@ class KubeletFactsTest : public NodeTest {
         absl::StrCat("6c7ca2b0-17a3-4c5e-9d7e-", absl::Dec(++uids_, absl::kZeroPad12)));
     return config;
   }
-  // Tells kubelet of the pod: an init container "setup" of 2 CPUs and a container "web" of `cpu`.
+  // Gives kubelet the pod: an init container "setup" of 2 CPUs and a container "web" of `cpu`.
   void Know(const cri::PodSandboxConfig& config, const std::string& cpu) {
     ::k8s::io::api::core::v1::Pod pod;
     pod.mutable_metadata()->set_uid(config.metadata().uid());
@@ -91,8 +91,8 @@ class KubeletFactsTest : public NodeTest {
     devices.add_device_ids("gpu-1");
     kubelet().SetGrants(grants);
   }
-  // As RunPod, for a pod that kubelet knows. A question has a tenth of a second, in which a busy
-  // machine may not come to the answer: then the pod is made again.
+  // Runs like RunPod, for a pod that kubelet knows. A question has a tenth of a second, in which a
+  // busy machine may not come to the answer: then the pod is made again.
   std::string RunTold(const cri::PodSandboxConfig& config, const std::string& handler = "") {
     std::string pod;
     Json picture;
@@ -129,7 +129,7 @@ class KubeletFactsTest : public NodeTest {
     resources->set_cpu_period(100000);
   }
 
-  // Its picture now, as `plimsoll inspect` has it.
+  // The pod's picture now, by `plimsoll inspect`.
   Json Picture(const std::string& pod) {
     cri::PodSandboxStatusRequest request;
     request.set_pod_sandbox_id(pod);
@@ -173,7 +173,7 @@ class KubeletFactsTest : public NodeTest {
     EXPECT_TRUE(events->Finish().ok());
     return found;
   }
-  // Lines of the daemon's log about what kubelet tells.
+  // Lines of the daemon's log about kubelet's answers.
   std::vector<std::string> KubeletLines() {
     std::vector<std::string> lines;
     for (absl::string_view line : absl::StrSplit(node_.Log(), '\n')) {
@@ -377,7 +377,7 @@ TEST_F(KubeletFactsTest, TheWordOutlivesKubeletAndDaemon) {
   EXPECT_THAT(Contradictions(pod), IsEmpty());
 }
 
-// A resize that the node can't give yet: kubelet tells it as wished.
+// A resize that the node can't give yet: kubelet reports it as wished.
 TEST_F(KubeletFactsTest, DuringAResizeLinuxHoldsAndTheDifferenceIsTold) {
   cri::PodSandboxConfig config = KubeletsPod();
   SetQuota(200000, config.mutable_linux()->mutable_resources());
@@ -385,7 +385,7 @@ TEST_F(KubeletFactsTest, DuringAResizeLinuxHoldsAndTheDifferenceIsTold) {
   const std::string pod = RunTold(config);
   Start(pod, Named("web", 150000));
   Know(config, "2500m");
-  Start(pod, Shell("sleep 1000"));  // any call about the pod asks anew
+  Start(pod, Shell("sleep 1000"));  // any call about the pod asks again
   const auto web_limit = [&] {
     return Picture(pod)["containers"][1]["kubernetes_resources"]["limits"]["cpu"];
   };

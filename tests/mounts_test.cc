@@ -113,7 +113,7 @@ TEST_F(MountsTest, BidirectionalMountsReachTheHost) {
   ASSERT_TRUE(StopContainer(id, 0).ok());
 }
 
-// As `unshare --mount=FILE` and snapd pin one: a container has the file below, nothing else
+// `unshare --mount=FILE` and snapd pin one so: a container has the file below, nothing else
 // changes.
 TEST_F(MountsTest, AMountNamespaceThatIsPinnedInAVolumeStaysOutside) {
   const std::string volume = MountedVolume(MS_SHARED);

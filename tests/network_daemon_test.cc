@@ -163,7 +163,7 @@ class NetworkOutageTest : public NetworkDaemonTest {
         Bridge(), R"(, {"type": "portmap", "snat": true, "capabilities": {"portMappings": true}},
                      {"type": "odd"})"));
   }
-  // As kubelet asks for a pod's next sandbox.
+  // Kubelet's request for a pod's next sandbox.
   cri::PodSandboxConfig InFastLane(const cri::PodSandboxConfig& of, uint32_t attempt) {
     cri::PodSandboxConfig config = of;
     config.mutable_metadata()->set_attempt(attempt);
@@ -245,7 +245,7 @@ TEST_F(NetworkOutageTest, AKilledDaemonsHalfMadePodHoldsNothingAgainstTheNext) {
 
 class NetworkGarbageTest : public NetworkDaemonTest {
  protected:
-  // Its plugin keeps a file for each attachment, and at GC removes those that aren't named.
+  // The network's plugin keeps a file for each attachment; GC removes those that aren't named.
   NetworkGarbageTest() : NetworkDaemonTest("  collect_garbage: true\n") {
     EXPECT_TRUE(files_.root().MakeDirs("held", 0755).ok());
     WriteAlone(absl::StrCat("cd ", files_.path(), R"(

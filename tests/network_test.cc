@@ -361,7 +361,7 @@ TEST_F(NetworkTest, AKillInTheMidstOfAddEndsThePidNamespaceMadeBesideIt) {
   ExpectNothingLeft();
 }
 
-// Rows of another boot: the plugins hear that the namespace has gone. (The rest of a reboot isn't
+// Rows of another boot: the plugins hear that the namespace is removed. (The rest of a reboot isn't
 // tested here, so the veth goes with the namespace.)
 TEST_F(NetworkTest, AfterARebootAddressesAreGivenBack) {
   const std::string pod = RunPod();

@@ -60,7 +60,7 @@ class NriAdjustTest : public NriTest {
   linux::CgroupSettings GroupOf(const std::string& container) {
     return *Cgroups().Read(CgroupOf(pod_, container));
   }
-  // Of the container's first process, as the plugin is told.
+  // The pid of the container's first process, as the plugin has it.
   pid_t PidOf(const std::string& container) {
     EXPECT_TRUE(plugin_.Await("PostStartContainer"));
     const SeenCall started = plugin_.Last("PostStartContainer");

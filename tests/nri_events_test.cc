@@ -169,7 +169,7 @@ TEST_F(NriEventsTest, MetadataIsWhole) {
   EXPECT_EQ(created.container.annotations().at("example.com/own"), "mine");
   EXPECT_THAT(created.container.args(), ElementsAre("/bin/sh", "-c", "sleep 1000"));
   EXPECT_THAT(created.container.env(), Contains("LEVEL=debug"));
-  // Those that each container has come first.
+  // Mounts that each container has come first.
   EXPECT_EQ(created.container.mounts(0).destination(), "/proc");
   const napi::Mount& own = *created.container.mounts().rbegin();
   EXPECT_EQ(own.destination(), "/data");
@@ -249,7 +249,7 @@ TEST_F(NriEventsTest, AtAPodsStopItsWorkloadsHaveStoppedAndItsNetworkIsThere) {
   EXPECT_THAT(found.Words(), ElementsAre("network"));
   EXPECT_THAT(plugin.CallsAbout(pod),
               AllOf(Contains("StopContainer web"), Contains("StopPodSandbox")));
-  // Its second stop is nothing new, and nothing can be made in it.
+  // The pod's second stop is nothing new, and nothing can be made in it.
   ASSERT_TRUE(StopPod(pod).ok());
   std::string id;
   EXPECT_EQ(TryCreate(pod, Shell("true"), &id).error_code(), grpc::FAILED_PRECONDITION);

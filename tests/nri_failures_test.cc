@@ -68,7 +68,7 @@ TEST_F(NriFailuresTest, AnErrorInACreationLeavesNothingAndARetryWorks) {
   plugin.On(&TestPlugin::create, nullptr);
   const std::string container = Start(pod, config);
   EXPECT_EQ(Status(container).state(), cri::CONTAINER_RUNNING);
-  // A plugin that was asked about a container that isn't made is told its end.
+  // A plugin that was asked about a container that isn't made hears of its end.
   ASSERT_TRUE(quiet.Await("CreateContainer", 4));
   EXPECT_EQ(quiet.Count("RemoveContainer"), 3);
 }
@@ -205,7 +205,7 @@ TEST_F(NriFailuresTest, APluginThatIsKilledInAnyHookFailsNothing) {
   EXPECT_TRUE(Eventually([&] { return PluginsJson().find("mortal") == std::string::npos; }));
 }
 
-// What a validator can't judge is refused.
+// A container that a validator can't judge is refused.
 TEST_F(NriFailuresTest, AValidatorThatIsKilledRefusesTheContainer) {
   TestPlugin validator("90", "judge");
   validator.DieIn("ValidateContainerAdjustment");
@@ -248,7 +248,7 @@ TEST_F(NriPolicyTest, WithoutARequiredPluginNothingIsMadeAndWithItARetryWorks) {
     std::string id;
     return !TryCreate(pod, Shell("true"), &id).ok();
   }));
-  // Its absence keeps nobody from stopping and removing.
+  // The validator's absence keeps nobody from stopping and removing.
   EXPECT_TRUE(StopContainer(container, 0).ok());
   EXPECT_TRUE(StopPod(pod).ok());
   EXPECT_TRUE(RemovePod(pod).ok());

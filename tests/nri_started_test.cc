@@ -80,7 +80,7 @@ TEST_F(NriStartedTest, AKilledOneIsStartedAgainAndSynchronised) {
 TEST_F(NriStartedTest, ADaemonKilledLeavesNoPluginBehind) {
   const pid_t pid = Pid();
   node_.KillDaemon();
-  // Its connection has ended.
+  // The plugin's connection has ended.
   EXPECT_TRUE(Eventually([&] { return Processes().empty(); }));
   ASSERT_TRUE(node_.StartDaemon().ok());
   EXPECT_TRUE(AwaitCall("Synchronize 0 0", 2));

@@ -1,5 +1,5 @@
 // Plugins of the Node Resource Interface that join, leave and join again while pods come and go:
-// each object is told to each of them, once.
+// each object is sent to each of them, once.
 #include <atomic>
 #include <map>
 #include <memory>
@@ -198,7 +198,7 @@ TEST_F(NriSynchronizeTest, PluginsOutliveTheDaemonAndJoinItsSuccessor) {
   EXPECT_TRUE(plugin.Await("StopContainer"));
 }
 
-// What a plugin set is on record: a daemon that comes later tells it, and its origin.
+// Plugins' settings are on record: a daemon that comes later reports them, and their origin.
 TEST_F(NriSynchronizeTest, AdjustmentsOutliveTheDaemon) {
   TestPlugin plugin("10", "adjuster");
   napi::ContainerAdjustment adjustment;

@@ -137,7 +137,7 @@ TEST_F(NriUpdatesTest, AnUpdateThatMayFailFailsNothing) {
     return response;
   });
   Join(plugin);
-  // Of a container that is gone, without saying that it may fail.
+  // An update of a removed container, without saying that it may fail.
   EXPECT_FALSE(Create(pod, Shell("sleep 1000")).empty());
   update.set_container_id(other);
   update.mutable_linux()->mutable_resources()->mutable_cpu()->set_cpus("4000");

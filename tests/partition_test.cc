@@ -227,7 +227,7 @@ TEST_F(PartitionTest, MemoryNodesAreEnforced) {
   EXPECT_TRUE(Eventually([&] { return MemoryOfInit(before) == "0-1\n"; })) << MemoryOfInit(before);
 }
 
-// As a v1 kernel moves processes when the last CPU of their group goes.
+// A v1 kernel moves processes so when the last CPU of their group goes.
 TEST_F(PartitionTest, WhoWasMovedToTheGroupAboveIsBroughtBack) {
   if (Cgroups().layout() == linux::CgroupLayout::kV2) GTEST_SKIP() << "a v2 kernel moves nobody";
   const std::string pod = RunPod();

@@ -35,7 +35,7 @@ class PassDownTest : public NodeTest {
     config.mutable_metadata()->set_name("web");
     return config;
   }
-  // As the pod's author wrote it.
+  // Sends the limit as the pod's author wrote it.
   grpc::Status UpdateCpuLimit(const std::string& container, const std::string& cpu) {
     cri::UpdateContainerResourcesRequest update;
     update.set_container_id(container);

@@ -205,7 +205,7 @@ TEST_F(ReadOnlyStateTest, WhatStartsAndEndsIsNotLost) {
   EXPECT_TRUE(RemovePod(other).ok());
 }
 
-// Its own disk is already read-only when it starts.
+// A daemon whose own disk is already read-only when it starts.
 TEST_F(ReadOnlyStateTest, ADaemonDoesNotStartOnItAndPodsRunOn) {
   const std::string container = Start(RunPod(), Shell("sleep 1000"));
   Fail();

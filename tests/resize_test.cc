@@ -296,7 +296,7 @@ TEST_F(ResizeTest, OfManyAtOnceOneIsTheLastWhole) {
   EXPECT_EQ(Updates(id).size(), 80u);
 }
 
-// As under containerd and CRI-O. The kernel's own default is all of the machine's swap.
+// Follows containerd and CRI-O. The kernel's own default is all of the machine's swap.
 TEST_F(ResizeTest, MemoryLimitsOfClientsThatNameNoSwapForbidIt) {
   const std::string pod = RunPod();
   const auto swap = [&](const std::string& id) {
@@ -330,7 +330,7 @@ TEST_F(ResizeTest, MemoryLimitsOfClientsThatNameNoSwapForbidIt) {
   EXPECT_EQ(swap(limited), 0);
 }
 
-// As after a kill between the row and the kernel's files. tests/kill does it at random instants.
+// A kill between the row and the kernel's files. tests/kill does it at random instants.
 TEST_F(ResizeTest, UpdatesThatAreLegalOneAfterTheOtherAreFinishedAtOnce) {
   const std::string pod = RunPod();
   cri::ContainerConfig config = Sleeper();

@@ -53,7 +53,7 @@ Memory KernelMemory(const std::string& group) {
                                     IsV2() ? "inactive_file" : "total_inactive_file")};
 }
 
-// As kubelet has it from cAdvisor: usage less the inactive file pages.
+// Kubelet's value from cAdvisor: usage less the inactive file pages.
 TEST_F(StatsTest, TheWorkingSetLeavesInactiveFilePagesOut) {
   const std::string pod = RunPod();
   cri::ContainerConfig config = Shell("head -c 16777216 /dev/zero > /cargo; sleep 1000");
@@ -370,7 +370,7 @@ TEST_F(StatsTest, AnOomKillIsCountedThoughTheContainerLives) {
   const std::string pod = RunPod();
   cri::ContainerConfig config = Shell("sleep 1000");
   config.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(16 * kMiB);
-  // Of two equal limits v1 counts hits of that of memory and swap alone, in another file.
+  // v1 counts hits of two equal limits in the file of memory and swap, not in that of memory.
   config.mutable_linux()->mutable_resources()->set_memory_swap_limit_in_bytes(32 * kMiB);
   const std::string id = Start(pod, config);
   EXPECT_EQ(told_.Metrics(id)["container_oom_events_total"], 0u);

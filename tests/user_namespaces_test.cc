@@ -96,7 +96,7 @@ TEST_F(UserNamespacesTest, RootOfAContainerIsNobodyOnTheHost) {
   EXPECT_EQ(ExecOutput(id, "id -u; tr -s ' ' < /proc/self/uid_map"),
             absl::StrCat("0\n 0 ", kHostId, " 65536\n"));
   EXPECT_EQ(HostUserOf(pod, id), absl::StrCat(kHostId));
-  // Its files belong to it, the image's and those it writes.
+  // The container's files belong to it, the image's and those it writes.
   EXPECT_EQ(ExecOutput(id, "stat -c %u:%g / /bin /bin/busybox /made/on/demand"),
             "0:0\n0:0\n0:0\n0:0\n");
   EXPECT_EQ(ExecOutput(id,
@@ -135,7 +135,7 @@ TEST_F(UserNamespacesTest, ItOwnsThePodsOtherNamespaces) {
                        "/proc/sys/net/ipv4/ip_unprivileged_port_start"),
             "123\n80\n");
   EXPECT_EQ(*Host().Read("proc/sys/kernel/shmmni"), host_shmmni);
-  // Its root may change what belongs to its namespaces.
+  // The container's root may change what belongs to its namespaces.
   EXPECT_EQ(ExecOutput(one, "hostname changed && hostname; ip link set lo down && echo down"),
             "changed\ndown\n");
   ExecOutput(one, "echo shared > /dev/shm/x");

@@ -14,7 +14,7 @@ server: libc.so.6 libz.so.1
 helper other: libc.so.6
 static:
 """
-# As readelf of binutils 2.40 prints it.
+# The output of readelf of binutils 2.40.
 READELF = """#!/bin/sh
 [ -e "$2" ] || exit 1
 echo

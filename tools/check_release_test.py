@@ -49,7 +49,7 @@ class CheckReleaseTest(unittest.TestCase):
         for dist in ("bookworm", "trixie"):
             calls, run = self.run_steps(dist)
             self.assertEqual(run.returncode, 0, run.stderr)
-            # What can be missing comes before hours of building.
+            # The check for missing parts comes before hours of building.
             self.assertEqual(calls[0], "kernel.sh ")
             self.assertEqual(calls[-2], f"packages_twice.sh {dist}")
             self.assertEqual(calls[-1], f"packages.py --build build/check --dist {dist} "

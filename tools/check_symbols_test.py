@@ -11,7 +11,7 @@ LIST = """# a comment: LIBX_9
 GLIBC_2.34
 GCC_7.0.0
 """
-# As readelf of binutils 2.40 prints it.
+# The output of readelf of binutils 2.40.
 READELF = """#!/bin/sh
 [ -e "$2" ] || exit 1
 echo

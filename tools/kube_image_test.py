@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-# What a release build of plimsoll-kube links statically, as far as tests need it.
+# Libraries that a release build of plimsoll-kube links statically, as far as tests need it.
 ARCHIVES = ["libre2.a", "libcares.a"]
 
 

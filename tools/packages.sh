@@ -61,7 +61,7 @@ root=$top/root
 result=${RESULT:-$top/result}
 mkdir -p "$top"
 
-# What apt installs for the field Build-Depends, and what this script runs.
+# Packages that apt installs for the field Build-Depends, and that this script runs.
 wanted=$(git show "$commit:debian/control" | sed -n '/^Build-Depends:/,/^$/p' | sha256sum | cut -c 1-16)
 if [ "$(cat "$root/etc/plimsoll-build-root" 2>/dev/null)" != "$wanted" ]; then
   rm -rf --one-file-system "$root"

@@ -177,7 +177,7 @@ class RepositoryTest(unittest.TestCase):
 
 if __name__ == "__main__":
     if MISSING:
-        # As tools/run_tests.sh reads a skipped test, for CTest's SKIP_RETURN_CODE.
+        # The line that tools/run_tests.sh reads as a skipped test, for CTest's SKIP_RETURN_CODE.
         print("repository_test: Skipped\n"
               f"there is no {' and no '.join(MISSING)}: tools/setup.sh packages\n"
               "[  SKIPPED ] repository_test (0 ms)")

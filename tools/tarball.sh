@@ -61,7 +61,7 @@ TEXTS=1 packaging/licences.sh "$build" "$document/licences" "${packages[*]} busy
   "${own_programs[@]}" "${helpers[@]}" >/dev/null
 cp LICENSE NOTICE "$root"
 
-# As debian/rules finds them.
+# Versions of the schemas, found as debian/rules finds them.
 daemon_schema=$(sed -n 's|^    // \([0-9][0-9]*\): .*|\1|p' src/runtime/store/schema.cc | tail -n 1)
 agent_schema=$(sed -n 's|^constexpr int64_t kSchemaVersion = \([0-9]*\);|\1|p' src/agent/pods/pod_store.cc)
 { [ -n "$daemon_schema" ] && [ -n "$agent_schema" ]; } || fail "the schemas' versions are not where they were"

@@ -103,7 +103,7 @@ cri::ContainerConfig CriTest::Shell(const std::string& script) {
 }
 
 cri::ContainerConfig CriTest::Sleeper() {
-  // As process 1 a shell gets only the signals that it handles; they interrupt wait.
+  // A shell that is process 1 gets only the signals that it handles; they interrupt wait.
   return Shell("trap 'exit 0' TERM; sleep 100000 & wait");
 }
 

@@ -136,7 +136,7 @@ TEST(ConformanceProgramTest, KilledItTakesItsDaemonAndRegistriesAlong) {
     return ProcessesWith(directory).empty() && ProcessesWith(node).empty();
   })) << ::testing::PrintToString(ProcessesWith(node));
   // Files and mounts go with no process. When a process is killed, one of its threads may still
-  // make a mount or a file after the first has gone.
+  // make a mount or a file after the first has ended.
   for (const std::string& left : {node, directory}) {
     EXPECT_TRUE(Eventually([&] {
       linux::UnmountBelow(Host(), node).IgnoreError();

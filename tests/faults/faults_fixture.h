@@ -197,8 +197,8 @@ class FaultsTest : public ::testing::Test {
     GTEST_LOG_(INFO) << nth - 1 << " actions failed one by one, " << tolerated << " of them to be "
                      << "done without";
   }
-  // As FailEach, but each action of the undoing fails too, one at a time: then the leftovers are
-  // still known, and `undo` can remove them.
+  // Fails like FailEach, but each action of the undoing fails too, one at a time: then the
+  // leftovers are still known, and `undo` can remove them.
   void FailEachUndo(const Case& test) {
     int nth = 0;
     int undone = 0;

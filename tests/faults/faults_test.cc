@@ -79,7 +79,7 @@ TEST_F(FaultsTest, RemoveSandbox) {
             .leaves_nothing = false});
 }
 
-// Its network plugin keeps a file for each pod in the state directory, where a leftover shows.
+// A network plugin keeps a file for each pod in the state directory, where a leftover shows.
 class NetworkFaultsTest : public FaultsTest {
  protected:
   void OpenNetwork(const FsRoot& state) override {

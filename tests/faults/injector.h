@@ -8,7 +8,7 @@
 
 namespace plimsoll::testing {
 
-// The text of an injected error, which tells it from a real one.
+// The text of an injected error, which distinguishes it from a real one.
 inline constexpr char kInjected[] = "injected fault";
 
 struct Fired {

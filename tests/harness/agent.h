@@ -15,8 +15,8 @@
 
 namespace plimsoll::testing {
 
-// Its process, directories and socket, below a directory of the test's. Not thread-safe. The
-// destructor kills it; its pods are the runtime's to remove.
+// The agent's process, directories and socket, below a directory of the test's. Not thread-safe.
+// The destructor kills it; its pods are the runtime's to remove.
 class AgentProcess {
  public:
   // `extra_config`: further lines for its configuration file.
@@ -58,7 +58,7 @@ class AgentProcess {
 
   // The pod's object; null without the pod.
   nlohmann::json Pod(const std::string& name);
-  // Its phase; empty without the pod.
+  // The pod's phase; empty without the pod.
   std::string Phase(const std::string& name);
   // Waits until the pod's object fulfils the condition; fails the test if it doesn't.
   bool Await(const std::string& name, const std::function<bool(const nlohmann::json&)>& condition);

@@ -105,7 +105,7 @@ bool ApiServer::Serve(kube::HttpsTestServer::Peer& peer, const std::string& requ
   const std::string body = request.substr(request.find("\r\n\r\n") + 4);
   if (!body.empty()) call.body = Json::parse(body, nullptr, /*allow_exceptions=*/false);
   const absl::StatusOr<Json> answer = objects_.Call(call);
-  // An answer to a server that has gone meanwhile is lost, its change isn't.
+  // An answer to a server that has ended meanwhile is lost, its change isn't.
   if (is_away_) return false;
   return peer.Send(answer.ok()
                        ? kube::TestAnswer(200, *answer)

@@ -198,7 +198,7 @@ absl::Status Containerd::End() {
   if (daemon_) Kill();
   if (!namespaces_) return absl::OkStatus();
   gate_.Reset();
-  // As the first process of a PID namespace ends, the kernel kills the others and waits for them.
+  // The kernel kills and awaits the other processes of a PID namespace when the first one ends.
   const auto exit = namespaces_->Wait(absl::Now() + Patience(kEndLimit));
   namespaces_.reset();
   return Annotate(exit.status(), "containerd's namespaces");

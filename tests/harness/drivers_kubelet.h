@@ -15,7 +15,7 @@
 
 namespace plimsoll::testing {
 
-// As kubelet names a claim.
+// A claim, named as kubelet names it.
 struct ClaimName {
   std::string claim_namespace;
   std::string name;
@@ -32,9 +32,9 @@ class DriversKubelet {
     return root_ + "/plugins_registry/classes.plimsoll.dev-reg.sock";
   }
 
-  // Looks for the driver, asks for its name and endpoint, and tells it that it is registered.
+  // Looks for the driver, asks for its name and endpoint, and notifies it that it is registered.
   grpc::Status Register();
-  // What the driver said of itself.
+  // The driver's information about itself.
   const pluginregistration::PluginInfo& info() const { return info_; }
 
   // The driver must be registered. CDI names of the claim's devices, by request; or the error.

@@ -73,7 +73,7 @@ struct FakeKubelet::State {
     return true;
   }
 
-  // What comes before a call's answer; an error is the answer.
+  // The step before a call's answer; an error is the answer.
   grpc::Status Enter(Service service, const grpc::ServerContext& context) {
     const absl::MutexLock lock(&mutex);
     Behaviour& behaviour = behaviours[service];

@@ -24,7 +24,7 @@ struct KubePlaces {
 // A listening socket at the path, bound there by its name, as systemd makes it.
 UniqueFd ListenAsSystemd(const std::string& path);
 
-// Its process. The node is "n1". Not thread-safe. The destructor kills it.
+// The process of plimsoll-kube. The node is "n1". Not thread-safe. The destructor kills it.
 class KubeProcess {
  public:
   // `extra_config`: further lines for its configuration file.

@@ -105,12 +105,12 @@ class TestPlugin : public nri::Plugin {
   std::vector<SeenCall> Seen() const;
   // The calls as words: "CreateContainer web", "RunPodSandbox pod-1".
   std::vector<std::string> Calls() const;
-  // Those about one pod, its containers' among them, without the pod's name.
+  // The calls about one pod, its containers' among them, without the pod's name.
   std::vector<std::string> CallsAbout(const std::string& pod_id) const;
   int Count(const std::string& call) const;
   // The last call of that name; fails the test if there is none.
   SeenCall Last(const std::string& call) const;
-  // Its request: LastRequest<napi::UpdateContainerRequest>("UpdateContainer").
+  // The call's request: LastRequest<napi::UpdateContainerRequest>("UpdateContainer").
   template <typename Request>
   Request LastRequest(const std::string& call) const {
     Request request;
@@ -170,7 +170,7 @@ class NriDirectories {
   std::string NriConfig(const std::string& more) const;
   // Installs a program as a plugin of that name, "10-logger".
   void Install(const std::string& name, const std::string& program) const;
-  // Its configuration, as <name>.conf.
+  // Writes the plugin's configuration, as <name>.conf.
   void Configure(const std::string& name, const std::string& text) const;
 
   TestDir nri_files_;

@@ -11,11 +11,11 @@
 namespace plimsoll::testing {
 
 // "86401.0004711", for `sleep` or another program: no other process of the machine has it, not even
-// another run of the same test. `which`, 1 to 9, tells those of one test apart. As a duration it is
-// a day, so that processes left by a failed test end by themselves.
+// another run of the same test. `which`, 1 to 9, distinguishes those of one test. As a duration it
+// is a day, so that processes left by a failed test end by themselves.
 inline std::string OwnMark(int which) {
   constexpr int kDay = 86'400;
-  // Of the same length for every pid, of which there are at most four million: no number begins
+  // The length is the same for every pid, of which there are at most four million: no number begins
   // with another.
   return absl::StrCat(kDay + which, ".", absl::Dec(getpid(), absl::kZeroPad7));
 }

@@ -16,7 +16,7 @@ namespace plimsoll::testing {
 namespace cri = ::runtime::v1;
 
 // Thread-safe. It has every image, whose id is kImageIdPrefix and its reference. Containers run
-// until they are stopped, or Exit ends them. Its node has 64 CPUs and 256 GiB. It tells no events.
+// until they are stopped, or Exit ends them. Its node has 64 CPUs and 256 GiB. It sends no events.
 class RecordingRuntime {
  public:
   static constexpr char kImageIdPrefix[] = "id-of-";

@@ -46,7 +46,7 @@ class SamplePlugin {
     EXPECT_TRUE(came) << "\"" << line << "\" is not in: " << program_->printed() << agent_.Log();
     return came;
   }
-  // What was printed is not looked at again.
+  // Drops the printed lines, which are not looked at again.
   void Forget() { program_->Forget(); }
   const std::string& printed() const { return program_->printed(); }
   // The node has so many devices, of which `healthy` can be given to pods.

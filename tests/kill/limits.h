@@ -17,7 +17,7 @@ struct Limits {
 };
 
 // From the daemon's answer and the kernel's files. nullopt: the container doesn't exist, or its
-// group has gone. CPUs and memory nodes are left out: the node decides those.
+// group is removed. CPUs and memory nodes are left out: the node decides those.
 std::optional<Limits> LimitsOf(Node& node, const std::string& container_id);
 
 // Legal after any updates of this kind. `random`: a number below its argument. Without `memory` it

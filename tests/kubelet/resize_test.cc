@@ -70,7 +70,7 @@ TEST_F(KubeletResizeTest, AfterARestartOfTheDaemonToo) {
   const std::string id =
       Start(pod, kubelet::Container("main", 0, "sleep 1000", Guaranteed(500, 64 * kMiB)));
   node_.KillDaemon();
-  // As if it had been killed in the middle of an update.
+  // A kill in the middle of an update.
   ASSERT_TRUE(
       Host().ReplaceFile(absl::StrCat(node_.run_directory(), "/updates/", id), "", 0600).ok());
   ASSERT_TRUE(node_.StartDaemon().ok());

@@ -217,7 +217,7 @@ TEST_F(RdtAssignTest, WithoutAFreeMonitoringIdItWarnsOnly) {
   EXPECT_EQ(Assign(web, "gold", "silver"), "OK");
   EXPECT_TRUE(IsWholeIn(web, "silver/mon_groups/plimsoll-web"));
   EXPECT_THAT(type_->warnings(), Not(Contains(HasSubstr("container web"))));
-  // Its release gives the id back.
+  // The class's release gives the id back.
   EXPECT_TRUE(type_->Release(web.target(), "silver").ok());
   EXPECT_EQ(Assign(db, "gold", "bronze"), "OK");
   EXPECT_TRUE(IsWholeIn(db, "bronze/mon_groups/plimsoll-db"));

@@ -159,7 +159,7 @@ TEST_F(RdtGroupsTest, WarningsAreToldBeforeAnythingIsWritten) {
   EXPECT_THAT(*resctrl_->TakeJournal(), IsEmpty());
 }
 
-// A reload tells the differences that it finds, and only those.
+// A reload reports the differences that it finds, and only those.
 TEST_F(RdtGroupsTest, AReloadSaysWhatItPutsRight) {
   PLIMSOLL_NEEDS_STAND_IN();
   Start();

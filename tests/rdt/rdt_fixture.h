@@ -2,7 +2,7 @@
 //
 // The machine is resctrl's stand-in, or a real one: PLIMSOLL_TEST_RESCTRL is the directory that
 // contains sys/fs/resctrl, "/" for this machine's. It must have no groups, and nothing important
-// should run: cache ways are divided anew. Groups that tests make are removed.
+// should run: cache ways are divided again. Groups that tests make are removed.
 #ifndef PLIMSOLL_TESTS_RDT_RDT_FIXTURE_H_
 #define PLIMSOLL_TESTS_RDT_RDT_FIXTURE_H_
 

@@ -73,7 +73,7 @@ class CleanupTest : public MountedTest {
     if (host_.Exists(absl::StrCat(kRecords, "/", hierarchy_))) left += "record ";
     return left;
   }
-  // As Left, once there are none or time is up.
+  // Returns Left, once there are none or time is up.
   std::string LeftInTheEnd() {
     const absl::Time deadline = absl::Now() + absl::Seconds(30);
     while (!Left().empty() && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(5));

@@ -60,7 +60,7 @@ class ResctrlFsFixture {
   ResctrlFsFixture& operator=(const ResctrlFsFixture&) = delete;
 
   const FsRoot& root() const { return *root_; }
-  // <root>/sys/fs/resctrl, absolute, and opened anew: good as long as it runs.
+  // <root>/sys/fs/resctrl, absolute, and opened again: good as long as it runs.
   std::string mount_point() const { return dir_.path() + "/root/sys/fs/resctrl"; }
   absl::StatusOr<FsRoot> OpenFs() const { return FsRoot::Open(mount_point()); }
   // info/last_cmd_status, or the error of reading it.

@@ -28,7 +28,7 @@ class Hierarchy {
   static absl::Status Destroy(const FsRoot& host, const std::string& name);
 
   const std::string& name() const { return name_; }
-  // Its top directory.
+  // The hierarchy's top directory.
   const FsRoot& root() const { return root_; }
   // Moves every thread of a group ("." is the top), those forked meanwhile included.
   absl::Status MoveAll(const std::string& from, const std::string& to) const;

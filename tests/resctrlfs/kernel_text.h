@@ -11,7 +11,7 @@
 namespace plimsoll::resctrlfs {
 
 // Parses a number by the kernel's rules: an optional '+', digits of `base`, at most one newline
-// after them, no blanks. Base 16 allows "0x"; base 0 tells by "0x" and "0". nullopt: no such
+// after them, no blanks. Base 16 allows "0x"; base 0 goes by "0x" and "0". nullopt: no such
 // number, or more than `max`.
 std::optional<uint64_t> ParseUnsigned(absl::string_view text, int base, uint64_t max = UINT64_MAX);
 // The same for an int, which may have a '-'.

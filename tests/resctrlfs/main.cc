@@ -44,7 +44,7 @@ absl::StatusOr<UniqueFd> BlockSignals() {
   sigemptyset(&signals);
   for (int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
   if (sigprocmask(SIG_BLOCK, &signals, nullptr) != 0) return ErrnoStatus(errno, "block signals");
-  // The reader of the answers may be gone; the end of the input tells that.
+  // The reader of the answers may be gone; the end of the input shows that.
   signal(SIGPIPE, SIG_IGN);
   UniqueFd fd(signalfd(-1, &signals, SFD_CLOEXEC));
   if (!fd.valid()) return ErrnoStatus(errno, "signalfd");

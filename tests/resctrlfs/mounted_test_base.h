@@ -1,4 +1,4 @@
-// For tests: a file system that is mounted anew for each test.
+// For tests: a file system that is mounted again for each test.
 #ifndef PLIMSOLL_TESTS_RESCTRLFS_MOUNTED_TEST_BASE_H_
 #define PLIMSOLL_TESTS_RESCTRLFS_MOUNTED_TEST_BASE_H_
 

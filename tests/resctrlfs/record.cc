@@ -71,7 +71,7 @@ absl::Status CleanUp(const FsRoot& host, const Record& record) {
 }
 
 absl::Status CleanUpAfterTheDead(const FsRoot& host, const FsRoot& records) {
-  // One at a time: mounting a hierarchy that another program has just released makes it anew, so
+  // One at a time: mounting a hierarchy that another program has just released makes it again, so
   // two that take turns would never see it go.
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd turn, records.OpenFile(kTurn, O_RDWR | O_CREAT, 0600));
   if (flock(turn.get(), LOCK_EX) != 0) {

@@ -167,7 +167,7 @@ Errno WriteSchemata(State* state, Group* group, absl::string_view text) {
   }
   writer.Commit();
   if (group->mode == Mode::kPseudoLocksetup) {
-    // As on a machine without memory to lock: the group stays as it is.
+    // Acts like a machine without memory to lock: the group stays as it is.
     return state->status.Refuse(ENOMEM, "There is no memory to pseudo-lock");
   }
   return 0;

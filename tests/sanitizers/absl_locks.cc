@@ -1,4 +1,4 @@
-// Tells the thread sanitizer about Abseil's locks. Debian's Abseil is built without the sanitizer,
+// Informs the thread sanitizer of Abseil's locks. Debian's Abseil is built without the sanitizer,
 // which therefore sees neither the holder of a Mutex nor the order that a Notification makes, and
 // reports everything they guard as a race.
 //

@@ -1,10 +1,10 @@
-// Tells the thread sanitizer about gRPC's ordering. Debian's gRPC is built without the sanitizer,
+// Informs the thread sanitizer of gRPC's ordering. Debian's gRPC is built without the sanitizer,
 // which therefore doesn't see the atomic operations by which a batch of operations starts before
 // its completion runs in another thread.
 //
-// As in absl_locks.cc, the function here stands in front of the library's. A callback's tag begins
-// with the function to run at completion (grpc_completion_queue_functor); a tag of another kind,
-// which a thread waits for, doesn't begin with an address in the program's code.
+// Like in absl_locks.cc, the function here stands in front of the library's. A callback's tag
+// begins with the function to run at completion (grpc_completion_queue_functor); a tag of another
+// kind, which a thread waits for, doesn't begin with an address in the program's code.
 //
 // The last holder of a server's call runs its reactor's OnDone; a count finds the last one. The
 // sanitizer sees code in gRPC's headers use the count, as it is compiled here; it doesn't see

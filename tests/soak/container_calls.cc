@@ -79,7 +79,7 @@ void ContainerLife::WriteLines(int count) {
   if (!all) calls_->Fault(absl::StrCat("the log of ", name_, ": ", status.message()));
 }
 
-// As kubelet rotates: renames the file, and tells the daemon.
+// Rotates like kubelet: renames the file, and notifies the daemon.
 void ContainerLife::Rotate() {
   const std::string old = absl::StrCat(LogPath(), ".", rotated_.size() + 1);
   // Missing: at the last rotation the writer had ended.

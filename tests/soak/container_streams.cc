@@ -102,8 +102,8 @@ void ContainerLife::LeaveStreamedExec() {
   calls_->journal().Count("streams left by their clients");
 }
 
-// No message tells a client that it is attached: write lines until some arrive; all after the first
-// of these must arrive.
+// No message informs a client that it is attached: write lines until some arrive; all after the
+// first of these must arrive.
 void ContainerLife::WatchByAttach() {
   AwaitReady();
   cri::AttachRequest request;

@@ -145,7 +145,7 @@ TEST_F(AgentHotplugTest, AnExclusiveCpuThatGoesIsReplaced) {
   EXPECT_TRUE(Without(own_, cpu).IsSubsetOf(now)) << now.ToString() << ": it keeps what it can";
   EXPECT_FALSE(now.Contains(0)) << "reserved";
   EXPECT_TRUE(Becomes("shares", All().Difference(now)));
-  // Of those that are left, 3 more fit beside 2 and the share of the other pod.
+  // The remaining CPUs have room for 3 more beside 2 and the share of the other pod.
   Apply("more", "limits: {cpu: 3, memory: 16Mi}");
   ASSERT_TRUE(agent_->Await("more", IsReady)) << agent_->Log();
   EXPECT_TRUE(Allowed("more").Intersection(now).Empty());
@@ -246,7 +246,7 @@ TEST_F(AgentHotplugOffTest, PodsGoOnAndRestartWithTheirFirstCpus) {
   agent_.ExpectUntouched("shares", shares);
 }
 
-// As kubelet refuses a checkpoint that doesn't fit.
+// Kubelet refuses a checkpoint that doesn't fit, too.
 TEST_F(AgentHotplugOffTest, TheNextAgentRefusesPodsThatDoNotFitAnyMore) {
   const Json own = agent_->Pod("own");
   SetOnline(LastOf(own_), false);

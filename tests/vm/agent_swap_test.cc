@@ -215,7 +215,7 @@ TEST_F(AgentSwapTest, WithNoSwapNothingIsSwapped) {
   EXPECT_EQ(ReasonOfTheEnd("fits"), "OOMKilled");
 }
 
-// As kubelet has it.
+// Kubelet's behaviour.
 TEST_F(AgentSwapTest, AResizeOfMemoryNeedsARestart) {
   constexpr char kResources[] =
       "{requests: {cpu: 50m, memory: 64Mi}, limits: {cpu: 100m, memory: 128Mi}}";

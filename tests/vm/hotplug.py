@@ -34,7 +34,7 @@ def main():
                          job=job.HERE / "hotplug_job", arguments=programs, hotplug=True,
                          timeout=arguments.timeout)
     if not options.architecture.hotplug:
-        # As GoogleTest says it: tools/run_tests.sh lists the reason.
+        # GoogleTest's form: tools/run_tests.sh lists the reason.
         print(f"hotplug.py: Skipped\nQEMU's machine for {options.architecture.name} plugs in neither CPUs nor "
               "memory\n[  SKIPPED ] hot-plug (0 ms)")
         return SKIPPED

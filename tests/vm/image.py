@@ -164,7 +164,7 @@ def find_tool(name, root=None):
 def place_systemd(tree):
     """Installs the root's systemd, which need not run here, with the job as a service."""
     root = tree.root or pathlib.Path("/")
-    # Of an unpacked root, in which /lib is no link to /usr/lib.
+    # An unpacked root has a /lib that is no link to /usr/lib.
     systemd = next((root / each / "systemd" for each in ("usr/lib", "lib") if
                     (root / each / "systemd/systemd").exists()), None)
     if systemd is None:

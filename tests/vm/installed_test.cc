@@ -45,7 +45,7 @@ std::map<std::string, std::string> MountOptions() {
   return options;
 }
 
-// Those of `before` that are others now.
+// The values of `before` that are others now.
 std::vector<std::string> Changed(const std::map<std::string, std::string>& before) {
   std::vector<std::string> changed;
   const std::map<std::string, std::string> now = MountOptions();
@@ -106,7 +106,7 @@ TEST_F(InstalledTest, AStartThatFailsIsTriedForAsLongAsItTakes) {
   AwaitDaemon();
 }
 
-// As kubelet makes them: slices of the three QoS classes, with the pods' limits, and containers in
+// Pods like kubelet's: slices of the three QoS classes, with the pods' limits, and containers in
 // them by the CRI.
 TEST_F(InstalledTest, PodsOfEachQosClassKeepTheirLimitsOverAReload) {
   TestDir state;
@@ -170,8 +170,8 @@ TEST_F(InstalledTest, PodsOfEachQosClassKeepTheirLimitsOverAReload) {
   EXPECT_TRUE((*groups)->RemoveUnusedParents().ok());
 }
 
-// As CNI and CSI agents are. A mount of ours must not change options that the machine shares:
-// cgroup2 without memory_recursiveprot protects no pod's memory.
+// CNI and CSI agents are privileged. A mount of ours must not change options that the machine
+// shares: cgroup2 without memory_recursiveprot protects no pod's memory.
 TEST_F(InstalledTest, APrivilegedPodLeavesTheMachinesMountsAsTheyWere) {
   const auto before = MountOptions();
   ASSERT_THAT(Run({"mount"}), HasSubstr("nsdelegate"));

@@ -22,9 +22,9 @@ import vm
 
 SOURCE = job.HERE.parent.parent
 BUILD_VERSION = "0.0.1"
-# Of the system, before any package of ours; the last three for the job.
+# Packages of the system, before any package of ours; the last three for the job.
 SYSTEM = ["systemd-sysv", "dbus", "kmod", "busybox-static", "procps", "iproute2"]
-# What users have because apt recommends it.
+# Packages that users have because apt recommends them.
 PACKAGES = ["plimsoll", "plimsoll-agent", "plimsoll-kube", "plimsoll-cni-default",
             "plimsoll-examples"]
 MASK = ["apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer",

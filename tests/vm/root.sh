@@ -30,7 +30,7 @@ if [ -n "$offline" ]; then
 fi
 command -v mmdebstrap >/dev/null || { echo "root.sh: there is no mmdebstrap: tools/setup.sh packages" >&2; exit 1; }
 
-# Of alternatives "a|b" the first that this machine's Debian has.
+# The first of alternatives "a|b" that this machine's Debian has.
 packages=$(awk '
   /^\[/ { group = $0; next }
   !NF || /^#/ { next }

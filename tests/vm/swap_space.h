@@ -30,7 +30,7 @@ class SwapSpace {
   SwapSpace& operator=(const SwapSpace&) = delete;
   ~SwapSpace() { swapoff(path_.c_str()); }
 
-  // As mkswap does.
+  // Formats like mkswap.
   absl::Status Format() {
     const UniqueFd file(open(path_.c_str(), O_RDWR | O_CLOEXEC));
     const off_t bytes = lseek(file.get(), 0, SEEK_END);

@@ -1,4 +1,4 @@
-// What a network that is away, a power cut and a power-off leave of pods, in a virtual machine that
+// The state of pods after an absent network, a power cut and a power-off, in a virtual machine that
 // systemd runs, started by systemd.py.
 #include <unistd.h>
 
@@ -69,7 +69,7 @@ cat >/dev/null
   }
 };
 
-// As kubelet does it: it stops what is left, and makes the next attempt once that has succeeded.
+// Follows kubelet: it stops what is left, and makes the next attempt once that has succeeded.
 TEST_F(OutageTest, APodWithAHostPortComesBackAfterIt) {
   const std::string slice = StartSlice("kubepods-podE.slice");
   cri::PodSandboxConfig config = WithPort();

@@ -80,7 +80,7 @@ TEST_F(TopologyChangesTest, ACpuGoesAndComesBack) {
       Eventually([&] { return Status(container).resources().linux().cpuset_cpus() == "7"; }));
 }
 
-// As kubelet does: it reads the CPUs once, at its start.
+// A client like kubelet: it reads the CPUs once, at its start.
 TEST_F(TopologyChangesTest, AClientGoesOnSendingACpuThatWent) {
   const std::string pod = RunPod();
   const auto pinned = [this](const std::string& cpus) {

@@ -35,7 +35,7 @@ class UnitTest : public NodeTest {
     if (argv[0][0] != '/') argv[0] = "/usr/bin/" + argv[0];
     return RunProgram({.argv = argv}, {.timeout = Patience(absl::Seconds(60))});
   }
-  // Its output. A status other than 0 fails the test.
+  // Returns the output. A status other than 0 fails the test.
   static std::string Run(std::vector<std::string> argv) {
     if (argv[0][0] != '/') argv[0] = "/usr/bin/" + argv[0];
     const auto out = RunChecked({.argv = argv}, {.timeout = Patience(absl::Seconds(60))});

@@ -35,12 +35,12 @@ import architectures
 
 EXIT_BROKEN = 125
 END = re.compile(rb"plimsoll-vm: job ended with status (\d+)\n$")
-# Of every architecture; each has further ones.
+# Arguments of every architecture; each has further ones.
 KERNEL_ARGUMENTS = [
     "quiet", "loglevel=5", "panic=-1", "mitigations=off", "cgroup_no_v1=all", "psi=1",
     "memhp_default_state=online_movable",
     # QEMU 7.2 caches translated code by virtual address: if each process has its libraries elsewhere,
-    # each translates them anew, which is most of a short program's time.
+    # each translates them again, which is most of a short program's time.
     "nokaslr", "norandmaps"]
 
 
@@ -160,7 +160,7 @@ class Vm:
             archive.addfile(entry, io.BytesIO(run.encode()))
         disk = options.disk_file or self._work / "disk.img"
         subprocess.run(["truncate", "-s", options.disk, str(disk)], check=True)
-        # Its kernel gives a plugged-in CPU ten seconds to answer, and refuses it for good after them:
+        # The guest's kernel gives a plugged-in CPU ten seconds to answer, and refuses it for good after them:
         # QEMU goes before the tests beside it. It must not outlive this process.
         command = ["setpriv", "--pdeathsig", "KILL", "nice", "-n", "-5",
                    *options.command(self._work)]
