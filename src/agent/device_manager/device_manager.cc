@@ -206,7 +206,7 @@ class GrpcDeviceManager final : public DeviceManager {
     news_->Change();
     news_->Tell(
         "DevicePluginGone",
-        absl::StrCat("the device plugin of ", resource, " has gone",
+        absl::StrCat("the device plugin of ", resource, " has ended",
                      why.ok() ? "" : absl::StrCat(" (", why.message(), ")"),
                      "; its devices are unhealthy, and leave the node in ",
                      absl::FormatDuration(DeviceTable::kStay), " unless it registers again"));

@@ -313,7 +313,7 @@ TEST_F(DeviceManagerTest, APluginThatGoesLeavesItsDevicesUnhealthyForAWhile) {
   auto plugin = Registered({"a"});
   plugin.reset();
   ASSERT_TRUE(AwaitCounts("0/1"));
-  EXPECT_TRUE(AwaitEvent("DevicePluginGone: the device plugin of example.com/gpu has gone"));
+  EXPECT_TRUE(AwaitEvent("DevicePluginGone: the device plugin of example.com/gpu has ended"));
   EXPECT_FALSE(manager_->Stock().at(kGpu).is_served);
   EXPECT_EQ(manager_->Allocate(kGpu, {"a"}).status().code(), absl::StatusCode::kUnavailable);
   EXPECT_TRUE(manager_->PreStart(kGpu, {"a"}).ok()) << "it never asked for it";
@@ -341,7 +341,7 @@ TEST_F(DeviceManagerTest, AStreamThatEndsIsAPluginThatGoes) {
 TEST_F(DeviceManagerTest, AListThatCantBeReadEndsThePlugin) {
   const auto plugin = Registered({"a"});
   plugin->Tell(DevicesNamed({"\xff"}));  // no UTF-8
-  EXPECT_TRUE(AwaitEvent("has gone (a list of devices can't be read)"));
+  EXPECT_TRUE(AwaitEvent("has ended (a list of devices can't be read)"));
   EXPECT_TRUE(AwaitCounts("0/1"));
 }
 

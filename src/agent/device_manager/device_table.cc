@@ -171,7 +171,7 @@ absl::StatusOr<std::shared_ptr<Plugin>> DeviceTable::Find(const std::string& res
   if (it == entries_.end()) return NoPlugin(resource);
   if (it->second.plugin != nullptr && it->second.leave) {
     return absl::UnavailableError(
-        absl::StrCat("the device plugin of ", resource, " has gone; it has to register again"));
+        absl::StrCat("the device plugin of ", resource, " has ended; it has to register again"));
   }
   return it->second.plugin;
 }

@@ -57,7 +57,7 @@ TEST_F(RegistryTest, ASocketThatAppearsIsAPlugin) {
   EXPECT_TRUE(AwaitCounts("0/1"));
   EXPECT_TRUE(AwaitLine(absl::StrCat("the device plugin of example.com/gpu at ",
                                      RegistryPath("gpu.sock"), " has registered, with 1 device")));
-  EXPECT_TRUE(AwaitEvent("DevicePluginGone: the device plugin of example.com/gpu has gone"));
+  EXPECT_TRUE(AwaitEvent("DevicePluginGone: the device plugin of example.com/gpu has ended"));
 }
 
 TEST_F(RegistryTest, SocketsOfBeforeTheStartCount) {

@@ -140,8 +140,8 @@ TEST_F(HotPlugTest, AStreamThatComesBackWithAnotherTopologyIsFollowed) {
   streams_->Tell(WithMemory("8Gi"));
   StartView();
   EXPECT_TRUE(Is(kNodeReadyReason));
-  streams_->End(absl::UnavailableError("the daemon has gone"));
-  EXPECT_TRUE(HasLogged("the daemon has gone; the node keeps its numbers"));
+  streams_->End(absl::UnavailableError("the daemon has ended"));
+  EXPECT_TRUE(HasLogged("the daemon has ended; the node keeps its numbers"));
   streams_->Tell(WithMemory("4Gi"));
   EXPECT_TRUE(HasMemory("4Gi"));
   EXPECT_TRUE(HasEvent("NodeCapacityChanged"));

@@ -270,7 +270,7 @@ void NodeView::OnStreamBack() {
     if (shown_.stream_error.empty()) return;
     shown_.stream_error.clear();
   }
-  Log("the runtime tells its topology again");
+  Log("the runtime reports its topology again");
 }
 
 void NodeView::OnUnsupported(const absl::Status& why) {

@@ -135,18 +135,18 @@ TEST_F(NodeViewTest, ALostStreamLeavesTheLastTopology) {
   streams_->Tell(WithMemory("8Gi"));
   StartView();
   EXPECT_TRUE(Is(kNodeReadyReason));
-  for (int i = 0; i < 3; ++i) streams_->End(absl::UnavailableError("the daemon has gone"));
+  for (int i = 0; i < 3; ++i) streams_->End(absl::UnavailableError("the daemon has ended"));
   streams_->End(absl::OkStatus());
   // A call that the runtime had, and has no more.
   streams_->End(absl::UnimplementedError("unknown method"));
   EXPECT_TRUE(WaitUntil([&] { return streams_->asked() >= 6; }));
   EXPECT_TRUE(HasLogged("unknown method"));
-  EXPECT_EQ(CountOf("the daemon has gone"), 1);
+  EXPECT_EQ(CountOf("the daemon has ended"), 1);
   EXPECT_EQ(CountOf("the runtime ended the stream"), 1);
   EXPECT_TRUE(view_->State().ready);
   EXPECT_EQ(view_->State().stream_error, "unknown method");
   streams_->Tell(WithMemory("8Gi"));
-  EXPECT_TRUE(HasLogged("the runtime tells its topology again"));
+  EXPECT_TRUE(HasLogged("the runtime reports its topology again"));
   EXPECT_EQ(view_->State().stream_error, "");
   EXPECT_EQ(CountOf("has changed"), 0);
   EXPECT_EQ(view_->State().source, TopologySource::kRuntime);

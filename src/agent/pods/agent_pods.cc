@@ -90,7 +90,7 @@ absl::Status CheckAppliable(const PodRecord& record) {
   }
   if (record.deleted) {
     return absl::FailedPreconditionError(
-        absl::StrCat(PodName(record.key), " is being deleted; apply it again once it has gone"));
+        absl::StrCat(PodName(record.key), " is being deleted; apply it again once it is removed"));
   }
   return absl::OkStatus();
 }
@@ -552,7 +552,7 @@ absl::StatusOr<nlohmann::json> AgentPods::Resize(const PodKey& pod, const nlohma
   if (!host_.resizes_pods) {
     return absl::UnimplementedError(
         "feature gate InPlacePodVerticalScaling is off: pods keep their resources; delete the pod "
-        "and apply it anew");
+        "and apply it again");
   }
   const PodRecord record = worker->record();
   if (!record.file.empty()) {

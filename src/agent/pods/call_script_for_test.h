@@ -77,7 +77,7 @@ class CallScript {
       changed_.WaitWithTimeout(&mutex_, absl::Milliseconds(20));
     }
     --called.waiting;
-    if (is_ending_) return {grpc::StatusCode::UNAVAILABLE, "the runtime has gone"};
+    if (is_ending_) return {grpc::StatusCode::UNAVAILABLE, "the runtime has ended"};
     if (called.failures.empty()) return grpc::Status::OK;
     const Failure failure = called.failures.front();
     called.failures.pop_front();

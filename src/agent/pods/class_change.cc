@@ -44,7 +44,7 @@ absl::Status CheckFields(const std::string& field, const ClassNames& had, const 
     if (has == node.end()) {
       return ForbiddenClass(field, type,
                             absl::StrCat("the runtime lists no such type of class, so that class ",
-                                         name, " can't be put in force while the pod lives"));
+                                         name, " can't be applied while the pod lives"));
     }
     if (has->second.immutable) {
       return ForbiddenClass(

@@ -35,7 +35,7 @@ absl::Status CheckDevices(const DeviceStock& stock, const pod::Manifest& pod,
       return absl::FailedPreconditionError(
           absl::StrCat("container ", container.name, " requests ", amount.text(), " of ", resource,
                        ", and the pod has no devices on record for it; delete the pod and apply "
-                       "it anew"));
+                       "it again"));
     }
   }
   return absl::OkStatus();

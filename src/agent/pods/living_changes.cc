@@ -123,7 +123,7 @@ absl::Status LivingChanges::Check(const PodWorker& pod, const nlohmann::json& ob
   if (!pod.is_active() || record.deleted) {
     return absl::FailedPreconditionError(
         absl::StrCat(PodName(record.key), record.deleted ? " is being deleted" : " has ended",
-                     ": its resources stay; delete it and apply it anew"));
+                     ": its resources stay; delete it and apply it again"));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const pod::Manifest before,
                             pod::ManifestOnRecord(record.object, PodName(record.key)));

@@ -75,7 +75,7 @@ absl::Status PodState::Change(absl::FunctionRef<void(PodRecord&)> change,
                               std::shared_ptr<const pod::Manifest> manifest) {
   const absl::MutexLock lock(&mutex_);
   if (is_gone_) {
-    return absl::NotFoundError(absl::StrCat(PodName(record_.key), " has gone"));
+    return absl::NotFoundError(absl::StrCat(PodName(record_.key), " was removed"));
   }
   PodRecord next = record_;
   change(next);

@@ -119,7 +119,7 @@ TEST_F(PodStateTest, APodThatHasGoneTakesNoChange) {
   EXPECT_THAT(*store_->Uids(), IsEmpty());
   const absl::Status status = pod->Evict({"Evicted", "no room"});
   EXPECT_TRUE(absl::IsNotFound(status));
-  EXPECT_EQ(status.message(), "pod default/web has gone");
+  EXPECT_EQ(status.message(), "pod default/web was removed");
   EXPECT_TRUE(absl::IsNotFound(pod->Delete(kThen, 1).status()));
   EXPECT_TRUE(pod->ReleaseGrant().ok()) << "it has none";
   EXPECT_THAT(*store_->Uids(), IsEmpty()) << "no change brings it back";

@@ -355,7 +355,7 @@ Json UnseenPodObject(const PodRecord& record, const std::string& node) {
       {"containerStatuses", std::move(containers)},
       {"startTime", KubeTime(record.created)},
       {"reason", "NotSeenYet"},
-      {"message", "the agent has started anew and has not seen the pod in the runtime yet"}};
+      {"message", "the agent has restarted and has not seen the pod in the runtime yet"}};
   return object;
 }
 

@@ -70,10 +70,10 @@ TEST(RunProbe, ACommandThatCannotBeRunIsTriedThriceAndTellsNothing) {
       RunOne(ProbeOf(pod::ExecAction{{"true"}}),
              [&](const auto&, const auto&, int64_t) -> absl::StatusOr<ProbeCommandEnd> {
                ++calls;
-               return absl::UnavailableError("the runtime has gone");
+               return absl::UnavailableError("the runtime has ended");
              });
   EXPECT_EQ(outcome.result, Result::kUnknown);
-  EXPECT_EQ(outcome.words, "the runtime has gone");
+  EXPECT_EQ(outcome.words, "the runtime has ended");
   EXPECT_EQ(calls, 3);
 }
 
