@@ -243,7 +243,7 @@ TEST_F(CliEventsTest, AWaitSurvivesItsDaemon) {
   ASSERT_TRUE(Eventually([&] { return MetricValue(kStatusCalls) > before; }));
   node_.KillDaemon();
   EXPECT_TRUE(wait.Await([](const std::string& printed) {
-    return absl::StrContains(printed, "the daemon has gone");
+    return absl::StrContains(printed, "the daemon has ended");
   })) << wait.printed();
   // No daemon reports its end.
   ASSERT_TRUE(Eventually([] { return ProcessesWith("sleep 4.321").empty(); }));

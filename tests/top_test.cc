@@ -194,7 +194,7 @@ TEST_F(TopTest, ItOutlivesTheDaemon) {
   ASSERT_TRUE(top->Await([&](const std::string& text) { return absl::StrContains(text, id); }));
   node_.KillDaemon();
   ASSERT_TRUE(top->Await(
-      [](const std::string& text) { return absl::StrContains(text, "the daemon has gone"); }));
+      [](const std::string& text) { return absl::StrContains(text, "the daemon has ended"); }));
   top->Forget();
   ASSERT_TRUE(node_.StartDaemon().ok());
   EXPECT_TRUE(top->Await([&](const std::string& text) { return absl::StrContains(text, id); }))

@@ -160,7 +160,7 @@ absl::StatusOr<int> Events(const CommandContext& context, bool follow,
   };
   if (follow) {
     client->SetPatience({.wait = absl::Minutes(1), .lost = [] {
-                           PrintNote("plimsoll: the daemon has gone; waiting for the next...\n");
+                           PrintNote("plimsoll: the daemon has ended; waiting for the next...\n");
                          }});
   }
   absl::Status status = client->own().ListEvents(since.sequence, follow, print);

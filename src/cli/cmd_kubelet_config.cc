@@ -279,7 +279,7 @@ void AddKubeletConfigCommand(CLI::App& app, CommandContext& context) {
   CLI::App* command = app.add_subcommand(
       "kubelet-config",
       "Print a drop-in configuration by which a stock kubelet gives to pods exactly the CPUs and "
-      "memory that the daemon tells as theirs, or check a kubelet's own configuration.\n\n"
+      "memory that the daemon reports as theirs, or check a kubelet's own configuration.\n\n"
       "The file goes into kubelet's --config-dir, with a name that ends in .conf. With --check the "
       "exit code is 1 if kubelet gives pods what isn't theirs, or wouldn't start, and 2 if that "
       "can't "

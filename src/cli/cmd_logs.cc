@@ -234,7 +234,7 @@ absl::StatusOr<int> Logs(const CommandContext& context, const LogsArguments& arg
          .lost =
              [] {
                PrintNote(
-                   "plimsoll: the daemon has gone; containers run on. Waiting for it "
+                   "plimsoll: the daemon has ended; containers run on. Waiting for it "
                    "to come back...\n");
              },
          .back = [] { PrintNote("plimsoll: the daemon is back\n"); }});

@@ -167,7 +167,7 @@ TEST_F(NriCommand, AnInterfaceWithoutPluginsIsNoError) {
 // Another runtime, an older daemon, or a broken one.
 TEST_F(NriCommand, AWordThatIsMissingOrOddIsAnError) {
   runtime_.nri = "";
-  EXPECT_THAT(Run({"nri"}).err, HasSubstr("this runtime tells nothing of plugins"));
+  EXPECT_THAT(Run({"nri"}).err, HasSubstr("this runtime reports nothing of plugins"));
   runtime_.nri = "[1";
   EXPECT_THAT(Run({"nri"}).err, HasSubstr("is no JSON object"));
   runtime_.nri =

@@ -228,7 +228,7 @@ pod::Patience WhileTheDaemonIsAway() {
           .lost =
               [] {
                 PrintNote(
-                    "plimsoll: the daemon has gone; the pods run on. Waiting for it to come "
+                    "plimsoll: the daemon has ended; the pods run on. Waiting for it to come "
                     "back...\n");
               },
           .back = [] { PrintNote("plimsoll: the daemon is back\n"); }};

@@ -81,7 +81,7 @@ class Top {
     if (!arguments_.once) {
       client->SetPatience(
           {.wait = absl::Minutes(1),
-           .lost = [] { PrintNote("plimsoll: the daemon has gone; waiting for the next...\n"); },
+           .lost = [] { PrintNote("plimsoll: the daemon has ended; waiting for the next...\n"); },
            .back = nullptr});
     }
     // An interrupt may have come meanwhile.

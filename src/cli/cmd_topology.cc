@@ -159,7 +159,7 @@ absl::StatusOr<int> ShowTopology(const CommandContext& context, const ShowArgume
   if (arguments.watch) {
     client->SetPatience(
         {.wait = absl::Minutes(1),
-         .lost = [] { PrintNote("plimsoll: the daemon has gone; waiting for the next...\n"); },
+         .lost = [] { PrintNote("plimsoll: the daemon has ended; waiting for the next...\n"); },
          .back = [] { PrintNote("plimsoll: a daemon is there again\n"); }});
   }
   absl::Status status = client->WatchTopology(plimsoll::cri::kObserverMetadata, print);

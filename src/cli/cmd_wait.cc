@@ -79,7 +79,7 @@ absl::StatusOr<int> Wait(const CommandContext& context, const WaitArguments& arg
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   client->SetPatience(
       {.wait = absl::Minutes(1),
-       .lost = [] { PrintNote("plimsoll: the daemon has gone; waiting for the next...\n"); },
+       .lost = [] { PrintNote("plimsoll: the daemon has ended; waiting for the next...\n"); },
        .back = nullptr});
   PLIMSOLL_ASSIGN_OR_RETURN(const pod::Inventory inventory, pod::TakeInventory(*client));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Awaited> awaited,

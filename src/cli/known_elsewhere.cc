@@ -10,10 +10,10 @@ struct Instead {
 
 constexpr Instead kInstead[] = {
     {"start",
-     "A pod is made and started in one: `plimsoll run MANIFEST`. One that has ended is made anew: "
+     "A pod is made and started in one: `plimsoll run MANIFEST`. One that has ended is made again: "
      "`plimsoll rm POD`, then `plimsoll run MANIFEST`."},
     {"restart",
-     "A pod is made anew: `plimsoll rm --force POD`, then `plimsoll run MANIFEST`. With "
+     "A pod is made again: `plimsoll rm --force POD`, then `plimsoll run MANIFEST`. With "
      "restartPolicy: Always in its manifest, `plimsoll run` restarts containers that end."},
     {"create", "A pod is made and started in one: `plimsoll run MANIFEST`."},
     {"up", "`plimsoll run --detach MANIFEST` makes the pods of a manifest."},

@@ -86,7 +86,7 @@ The command line was wrong.
 \fBrun\fR and \fBstop\fR: interrupted.
 .TP
 141
-\fBlogs\fR, \fBevents\fR, \fBtop\fR, \fBtopology\fR, \fBattach\fR, \fBexec\fR, \fBget\fR: the reader of the output has gone.
+\fBlogs\fR, \fBevents\fR, \fBtop\fR, \fBtopology\fR, \fBattach\fR, \fBexec\fR, \fBget\fR: the reader of the output has left.
 .SH ENVIRONMENT
 .TP
 \fBPLIMSOLL_ADDRESS\fR, \fBPLIMSOLL_ROOT\fR

@@ -121,7 +121,7 @@ absl::StatusOr<nlohmann::json> NriOf(const cri::StatusResponse& response) {
   const auto at = response.info().find("nri");
   if (at == response.info().end()) {
     return absl::FailedPreconditionError(
-        "this runtime tells nothing of plugins of the Node Resource Interface");
+        "this runtime reports nothing of plugins of the Node Resource Interface");
   }
   nlohmann::json json = nlohmann::json::parse(at->second, nullptr, /*allow_exceptions=*/false);
   if (json.is_object()) return json;
