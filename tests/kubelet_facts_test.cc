@@ -177,7 +177,7 @@ class KubeletFactsTest : public NodeTest {
   std::vector<std::string> KubeletLines() {
     std::vector<std::string> lines;
     for (absl::string_view line : absl::StrSplit(node_.Log(), '\n')) {
-      if (absl::StrContains(line, "kubelet tells")) lines.emplace_back(line);
+      if (absl::StrContains(line, "kubelet reports")) lines.emplace_back(line);
     }
     return lines;
   }
@@ -296,7 +296,7 @@ TEST_F(KubeletFactsTest, WithoutSocketsThePodStartsAndThePictureIsAbsent) {
     EXPECT_EQ(Picture(pod)["picture"], "absent");
     EXPECT_EQ(PictureFile(pod), "");
   }
-  EXPECT_THAT(KubeletLines(), ElementsAre(HasSubstr("kubelet tells nothing of its pods")));
+  EXPECT_THAT(KubeletLines(), ElementsAre(HasSubstr("kubelet reports nothing of its pods")));
 }
 
 TEST_F(KubeletFactsTest, OtherClientsPodsAreNotAskedFor) {
@@ -396,7 +396,7 @@ TEST_F(KubeletFactsTest, DuringAResizeLinuxHoldsAndTheDifferenceIsTold) {
   }));
   EXPECT_THAT(
       Contradictions(pod),
-      Contains(HasSubstr("container web: the resources that kubelet tells contradict linux, "
+      Contains(HasSubstr("container web: the resources that kubelet reports contradict linux, "
                          "and linux holds: the limit of cpu is 2500m, linux has a quota of "
                          "150000")));
   EXPECT_EQ(web_limit(), "1500m");

@@ -63,16 +63,16 @@ void KubeletQuestions::TellChange(Tells now, const std::string& why) {
     case Tells::kNotAsked:
       return;
     case Tells::kAll:
-      return log_->Write(LogLevel::kInfo, "kubelet tells pods' resources and devices", {});
+      return log_->Write(LogLevel::kInfo, "kubelet reports pods' resources and devices", {});
     case Tells::kGrantsAlone:
-      return log_->Write(LogLevel::kInfo, "kubelet tells pods' devices, and no resources",
+      return log_->Write(LogLevel::kInfo, "kubelet reports pods' devices, and no resources",
                          {{"why", why}});
     case Tells::kSpecAlone:
-      return log_->Write(LogLevel::kInfo, "kubelet tells pods' resources, and no devices",
+      return log_->Write(LogLevel::kInfo, "kubelet reports pods' resources, and no devices",
                          {{"why", why}});
     case Tells::kNothing:
       return log_->Write(told_before ? LogLevel::kWarning : LogLevel::kInfo,
-                         "kubelet tells nothing of its pods: pictures of pods rest on the CRI",
+                         "kubelet reports nothing of its pods: pictures of pods rest on the CRI",
                          {{"why", why}});
   }
 }

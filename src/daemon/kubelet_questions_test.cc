@@ -74,12 +74,12 @@ TEST_F(KubeletQuestionsTest, EachQuestionIsCountedByItsResult) {
 
 TEST_F(KubeletQuestionsTest, TheLogHasALineForEachChange) {
   for (int pods = 0; pods < 10; ++pods) Ask(Facts(false, true));
-  EXPECT_THAT(lines_, ElementsAre(HasSubstr("kubelet tells pods' devices, and no resources")));
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("kubelet reports pods' devices, and no resources")));
   Ask(absl::ResourceExhaustedError("32 questions"));
   EXPECT_EQ(lines_.size(), 1u) << "that says nothing of kubelet";
   for (int pods = 0; pods < 10; ++pods) Ask(absl::UnavailableError("no socket"));
   EXPECT_EQ(lines_.size(), 2u);
-  EXPECT_THAT(lines_.back(), HasSubstr("kubelet tells nothing of its pods"));
+  EXPECT_THAT(lines_.back(), HasSubstr("kubelet reports nothing of its pods"));
   EXPECT_THAT(lines_.back(), HasSubstr("no socket"));
   // A kubelet that comes and goes fills no log, and its last state is logged.
   for (int i = 0; i < 10; ++i) {
@@ -91,10 +91,10 @@ TEST_F(KubeletQuestionsTest, TheLogHasALineForEachChange) {
   clock_.now += absl::Minutes(2);
   Ask(Facts(true, true));
   EXPECT_EQ(lines_.size(), 3u);
-  EXPECT_THAT(lines_.back(), HasSubstr("kubelet tells pods' resources and devices"));
+  EXPECT_THAT(lines_.back(), HasSubstr("kubelet reports pods' resources and devices"));
   clock_.now += absl::Minutes(2);
   Ask(Facts(true, false));
-  EXPECT_THAT(lines_.back(), HasSubstr("kubelet tells pods' resources, and no devices"));
+  EXPECT_THAT(lines_.back(), HasSubstr("kubelet reports pods' resources, and no devices"));
 }
 
 TEST_F(KubeletQuestionsTest, AnotherReasonIsTold) {

@@ -17,13 +17,13 @@ void AddMissingDevices(const ToldPod& pod, const ToldGrants& grants,
   constexpr char kCdiDevices[] = "CDI devices: ";
   if (HasPluginDevices(grants)) {
     missing->push_back(
-        absl::StrCat(kDevices, "kubelet tells the ids of a device plugin's devices, no paths"));
-    missing->push_back(absl::StrCat(kCdiDevices, "kubelet tells none of a device plugin's"));
+        absl::StrCat(kDevices, "kubelet reports the ids of a device plugin's devices, no paths"));
+    missing->push_back(absl::StrCat(kCdiDevices, "kubelet reports none of a device plugin's"));
   } else if (pod.has_block_volumes) {
-    missing->push_back(absl::StrCat(kDevices, "kubelet tells no paths of block volumes"));
+    missing->push_back(absl::StrCat(kDevices, "kubelet reports no paths of block volumes"));
   }
   if (!pod.untold_devices.empty()) {
-    const char* why = "kubelet tells none of init containers that aren't sidecars";
+    const char* why = "kubelet reports none of init containers that aren't sidecars";
     missing->push_back(absl::StrCat(kDevices, why));
     missing->push_back(absl::StrCat(kCdiDevices, why));
   }
@@ -51,7 +51,7 @@ absl::StatusOr<runtime::PodFacts> Combine(const absl::StatusOr<ToldPod>& pod,
         "containers, their types, requests and limits, and the pod's own: the Pods service: ",
         pod.status().message()));
   }
-  facts.missing.push_back("mounts: kubelet tells no host paths");
+  facts.missing.push_back("mounts: kubelet reports no host paths");
   if (grants.ok()) {
     facts.has_grants = true;
     facts.grants = *grants;
@@ -64,7 +64,8 @@ absl::StatusOr<runtime::PodFacts> Combine(const absl::StatusOr<ToldPod>& pod,
   } else if (grants.ok()) {
     facts.missing.push_back("devices and CDI devices of init containers that aren't sidecars");
     if (HasPluginDevices(*grants)) {
-      facts.missing.push_back("paths of a device plugin's devices: kubelet tells their ids alone");
+      facts.missing.push_back(
+          "paths of a device plugin's devices: kubelet reports their ids alone");
     }
   }
   return facts;

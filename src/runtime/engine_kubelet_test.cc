@@ -147,11 +147,11 @@ TEST_F(EngineKubeletTest, AContradictionIsToldOnceAndLinuxHolds) {
   const std::string id = Create(pod, Made("container", 100000));
   ASSERT_TRUE(engine_->TakeFacts(pod, Facts("2500m")).ok());
   const std::string of_container =
-      "container container: the resources that kubelet tells contradict linux, and linux holds: "
+      "container container: the resources that kubelet reports contradict linux, and linux holds: "
       "the limit of cpu is 2500m, linux has a quota of 100000 in 100000 microseconds (1000m)";
   EXPECT_THAT(
       Warnings(),
-      ElementsAre(HasSubstr("pod default/pod: the resources that kubelet tells"), of_container));
+      ElementsAre(HasSubstr("pod default/pod: the resources that kubelet reports"), of_container));
   EXPECT_THAT(Shown(pod), HasSubstr(R"("total":{"requests":{"cpu":"1500m")"));
   EXPECT_THAT(Shown(pod), HasSubstr(R"("by_linux":["limits[cpu]"])"));
   ASSERT_TRUE(engine_->TakeFacts(pod, Facts("2500m")).ok());

@@ -27,7 +27,7 @@ SandboxSpec PodByKubelet() {
                                 Told("log", Type::kContainer, "1.0")};
   facts.grants = {{"web", {.devices = {{"vendor.com/gpu", {"GPU-1", "GPU-2"}}}}}, {"log", {}}};
   facts.grants["log"].cdi_devices = {"vendor.com/nic=0"};
-  facts.missing = {"mounts: kubelet tells no host paths", "devices: ids alone",
+  facts.missing = {"mounts: kubelet reports no host paths", "devices: ids alone",
                    "CDI devices: none"};
   return pod;
 }
@@ -152,7 +152,7 @@ TEST(KubeletPictureTest, OfAnEmptyAnswerNothingIsKnown) {
 TEST(KubeletPictureTest, DevicesThatNobodyHasAreKnown) {
   SandboxSpec pod = PodByKubelet();
   pod.facts->grants.clear();
-  pod.facts->missing = {"mounts: kubelet tells no host paths"};
+  pod.facts->missing = {"mounts: kubelet reports no host paths"};
   EXPECT_THAT(MakePicture(pod, {}).missing, ElementsAre("mounts of setup, web, log"));
 }
 

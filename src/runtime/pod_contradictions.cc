@@ -13,7 +13,7 @@ namespace plimsoll::runtime {
 namespace {
 
 constexpr char kWritten[] = "the written resources contradict linux";
-constexpr char kTold[] = "the resources that kubelet tells contradict linux";
+constexpr char kTold[] = "the resources that kubelet reports contradict linux";
 
 std::string Sentence(const std::string& whose, const char* what,
                      const std::vector<std::string>& contradictions) {

@@ -54,7 +54,7 @@ void AppendMemory(const Reservation& reservation, std::string* text) {
 
 std::string ToDropIn(const Reservation& reservation) {
   std::string text =
-      "# Made by `plimsoll kubelet-config` for this machine as it is: make it anew when its CPUs,\n"
+      "# Made by `plimsoll kubelet-config` for this machine as it is: renew it when its CPUs,\n"
       "# memory or plimsolld's nodeResources change. A file *.conf in kubelet's --config-dir.\n";
   for (const std::string& note : reservation.notes) absl::StrAppend(&text, "# NOTE: ", note, "\n");
   absl::StrAppend(&text, "apiVersion: ", kApiVersion, "\nkind: ", kKind,

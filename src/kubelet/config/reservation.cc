@@ -30,7 +30,7 @@ absl::Status ReserveCpus(const NodeShare& share, Reservation* made) {
     made->cpu_count = LessThan(share.cpus.Size(), share.told_cpu_count);
     if (made->cpu_count > 0) {
       made->notes.push_back(
-          "The topology tells how many CPUs pods have and not which: they are reserved by number.");
+          "The topology says how many CPUs pods have and not which: they are reserved by number.");
     }
   }
   if (made->static_cpus && made->cpus.empty()) {
@@ -104,14 +104,14 @@ absl::Status ReserveMemory(const NodeShare& share, const ReservationOptions& opt
   if (beyond > 0) {
     made->notes.push_back(absl::StrCat(
         "kubelet keeps ", HumanBytes(others), " for eviction and itself, ", HumanBytes(beyond),
-        " more than plimsolld leaves out: pods get so much less than the topology tells."));
+        " more than plimsolld leaves out: pods get so much less than the topology says."));
   }
   for (const auto& [id, node] : share.nodes) {
     const uint64_t told = LessThan(node.told_memory, node.told_hugepages);
     if (told > PlainOf(node)) {
       made->notes.push_back(absl::StrCat(
           "NUMA node ", id, " has ", HumanBytes(told - PlainOf(node)),
-          " less than the topology tells, since kubelet gives no huge page as memory."));
+          " less than the topology says, since kubelet gives no huge page as memory."));
     }
   }
   return options.static_memory ? ReserveNodes(share, beyond, made) : absl::OkStatus();

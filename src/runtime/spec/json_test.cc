@@ -58,7 +58,7 @@ PodFacts FullFacts() {
                          .memory = {{"hugepages-2Mi", {0, 1}, 4 << 20}},
                          .cdi_devices = {"vendor.com/nic=0"}};
   facts.grants["log"] = {};
-  facts.missing = {"mounts: kubelet tells no host paths"};
+  facts.missing = {"mounts: kubelet reports no host paths"};
   return facts;
 }
 
