@@ -144,7 +144,7 @@ class Calls {
     const absl::Status queued = Schedule(lane, [=, this] {
       // The client may have left while the call waited: then begin nothing.
       absl::Status status = context->IsCancelled()
-                                ? absl::CancelledError("the client has gone")
+                                ? absl::CancelledError("the client has left")
                                 : Invoke(handler, *context, cancellation, *request, response);
       Finish(reactor, method, start, status, request);
     });

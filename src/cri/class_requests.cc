@@ -113,7 +113,7 @@ absl::StatusOr<AskedClasses> GrantedByDevices(const Asker& asker,
     if (id->level == qos::Level::kPod) {
       return absl::InvalidArgumentError(absl::StrCat(
           subject,
-          ": is a class of pods, which a container can't have; plimsoll-kube tells it before ",
+          ": is a class of pods, which a container can't have; plimsoll-kube sets it before ",
           "the pod's sandbox is made, other clients name it in the sandbox's class_resources or ",
           "its annotation ", id->type, ".class.plimsoll.dev/sandbox"));
     }

@@ -30,7 +30,7 @@ class ListStream : public std::enable_shared_from_this<ListStream<Message>> {
     // Each holds the other until the call ends.
     list->stream_->set_on_room([list] { list->Next(); });
     list->stream_->set_on_end(
-        [list] { list->Observe(absl::CancelledError("the client has gone")); });
+        [list] { list->Observe(absl::CancelledError("the client has left")); });
     list->Next();
     return list->stream_.get();
   }

@@ -300,7 +300,7 @@ class NodeService final : public node::NodeService::CallbackService {
       stream->End(status);
     };
     const absl::Status queued = calls_->Schedule(Lane::kFetch, [task, stream, end] {
-      if (stream->cancelled()) return end(absl::CancelledError("the client has gone"));
+      if (stream->cancelled()) return end(absl::CancelledError("the client has left"));
       const absl::StatusOr<image::Image> image = task(stream);
       if (image.ok()) stream->WriteLast(DoneMessage(*image));
       end(image.status());

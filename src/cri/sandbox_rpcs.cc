@@ -116,7 +116,7 @@ absl::Status PodRpcs::RemoveUnknown(const std::string& sandbox_id) {
         {absl::StrCat("its client left before it had this pod's id, and the pod can't be removed: ",
                       removed.message())});
   }
-  return absl::CancelledError("the client has gone");
+  return absl::CancelledError("the client has left");
 }
 
 void PodRpcs::AskKubeletAgain(const std::string& sandbox_id) {

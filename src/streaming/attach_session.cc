@@ -85,7 +85,7 @@ asio::awaitable<absl::StatusOr<int>> AttachSession::PumpOutput(Descriptor* monit
           "the container's monitor has ended: the container's output can't be read any more");
     }
   }
-  co_return absl::CancelledError("the client has gone");
+  co_return absl::CancelledError("the client has left");
 }
 
 bool AttachSession::OnPacket(absl::string_view packet) {

@@ -43,7 +43,7 @@ asio::awaitable<void> CommandSession::Run() {
   creation.End();
   co_await tasks.Join();
 
-  absl::StatusOr<int> end = absl::CancelledError("the client has gone");
+  absl::StatusOr<int> end = absl::CancelledError("the client has left");
   if (too_late_) {
     end = absl::DeadlineExceededError(absl::StrCat(
         "not all streams were opened within ", absl::FormatDuration(context_.creation_timeout)));

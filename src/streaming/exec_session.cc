@@ -127,7 +127,7 @@ asio::awaitable<absl::StatusOr<int>> ExecSession::Carry(runtime::RunningCommand&
     co_return end;
   }
   co_await Kill(command);
-  if (gone()) co_return absl::CancelledError("the client has gone");
+  if (gone()) co_return absl::CancelledError("the client has left");
   co_return absl::ResourceExhaustedError(
       "the daemon has no descriptor left to watch the command; the command was killed");
 }
