@@ -33,7 +33,7 @@ std::string DamageAdvice(const std::string& path) {
       "; until that is mended no pod starts, since the classes of some are unknown."
       " To mend it, stop plimsolld, move ",
       path, " and ", path,
-      "-wal away, start it again: plimsoll-kube then tells the classes once more");
+      "-wal away, start it again: plimsoll-kube then sets the classes once more");
 }
 
 absl::Status MakeSchema(sqlite::Database& database) {

@@ -61,13 +61,13 @@ class NodeWatch::Stream final : public Reactor {
     if (ok && !cancelled_) {
       Advance();
     } else {
-      End(absl::CancelledError("the client has gone"));
+      End(absl::CancelledError("the client has left"));
     }
   }
   void OnCancel() override {
     absl::MutexLock lock(&mutex_);
     cancelled_ = true;
-    if (current_ == nullptr) End(absl::CancelledError("the client has gone"));
+    if (current_ == nullptr) End(absl::CancelledError("the client has left"));
   }
   void OnDone() override {
     NodeWatch* const watch = watch_;

@@ -138,7 +138,7 @@ absl::Status PodClasses::CheckFits(const Claim& claim) const {
     return absl::FailedPreconditionError(absl::StrCat(
         "pod ", claim.pod_uid, " runs without class \"", name, "\" of type \"", type, "\"",
         at == held->end() ? "" : absl::StrCat(", with class \"", at->second.name, "\""),
-        ": a claim's class is told before the pod's sandbox is made"));
+        ": a claim's class is set before the pod's sandbox is made"));
   }
   absl::MutexLock lock(&mutex_);
   for (const auto& [uid, other] : claims_.by_uid) {

@@ -33,8 +33,8 @@ constexpr ConditionKind kKinds[] = {
     {kPartitionLost, "PartitionLost", "PartitionLost", "PartitionInForce",
      "pods are kept to the configured part of the node"},
     {kTopologyUnknown, "TopologyUnknown", "TopologyUnknown", "TopologyKnown",
-     "plimsolld tells the node's topology"},
-    {kDegraded, nullptr, "Degraded", "NoTrouble", "plimsolld tells no other trouble"},
+     "plimsolld reports the node's topology"},
+    {kDegraded, nullptr, "Degraded", "NoTrouble", "plimsolld reports no other trouble"},
 };
 
 bool IsOwnType(const std::string& type) {

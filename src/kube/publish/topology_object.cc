@@ -180,7 +180,7 @@ json NodeAttributes(const PublishOptions& options, bool has_plugin_zones, Brevit
 
 absl::StatusOr<json> TopologyObjectOf(const NodeReport& report, const NodeIdentity& node,
                                       const PublishOptions& options) {
-  if (!report.topology) return absl::NotFoundError("plimsolld tells no topology");
+  if (!report.topology) return absl::NotFoundError("plimsolld reports no topology");
   PLIMSOLL_ASSIGN_OR_RETURN(const ZoneTree tree, ZoneTree::Build(*report.topology));
   const ZoneWriter writer(tree, report.exclusive ? &*report.exclusive : nullptr);
   const bool has_plugin_zones = writer.has_plugin_zones();
