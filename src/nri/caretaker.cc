@@ -87,7 +87,7 @@ void Caretaker::TellGone(const PluginConnection& plugin, const std::string& why)
     if (absl::IsUnavailable(plugin.why_closed()) || tell_nameless_from_ > SteadyNow()) return;
     tell_nameless_from_ = SteadyAfter(kBetweenNameless);
   }
-  parts_->Tell(/*is_warning=*/true, plugin.name(), absl::StrCat("has gone: ", why));
+  parts_->Tell(/*is_warning=*/true, plugin.name(), absl::StrCat("has ended: ", why));
 }
 
 SteadyTime Caretaker::NextLook() const {

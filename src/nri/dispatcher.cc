@@ -20,7 +20,7 @@ void Dispatcher::Flush() {
 
 void Dispatcher::StartAnew() {
   const absl::Status why = absl::ResourceExhaustedError(
-      "plugins are too slow: events had to be dropped, so each must join anew");
+      "plugins are too slow: events had to be dropped, so each must join again");
   for (const auto& plugin : parts_->roster.All()) plugin->Close(why);
   parts_->objects.Clear();
   parts_->makings.ForgetHooked();

@@ -59,7 +59,7 @@ enum class Step {
 struct PluginSetup {
   UniqueFd socket;
   std::optional<PluginName> pre_installed;  // the name of its file; nullopt: it came by itself
-  pid_t pid = 0;                            // of a plugin that was started; 0: the socket tells
+  pid_t pid = 0;                            // of a plugin that was started; 0: the socket shows
   std::string configuration;
   absl::Duration registration_timeout;
   absl::Duration request_timeout;
