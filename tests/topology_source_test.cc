@@ -132,7 +132,7 @@ TEST_F(BadFileTest, PodsRunAndClientsAreToTryAgain) {
   const std::string id = Start(RunPod(), Shell("sleep 1000"));
   EXPECT_EQ(ExecOutput(id, "echo here"), "here\n");
   EXPECT_THAT(node_.Log(), HasSubstr("is its own parent"));
-  EXPECT_THAT(Limitations(node_), HasSubstr("nothing is told to clients yet"));
+  EXPECT_THAT(Limitations(node_), HasSubstr("nothing is reported to clients yet"));
   TopologyStream stream(node_);
   cri::ResourceTopology topology;
   EXPECT_FALSE(stream.Next(&topology));

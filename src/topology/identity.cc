@@ -109,7 +109,7 @@ absl::Status ReadCpuFeatures(const FsRoot& root, Machine& machine) {
   if (is_by_lxcfs) {
     X86Level(found);
     machine.missing.emplace_back(
-        "LXCFS numbers the CPUs of /proc/cpuinfo anew: of each package those features are shown "
+        "LXCFS renumbers the CPUs of /proc/cpuinfo: of each package those features are shown "
         "that all CPUs there have");
   }
   for (Package& package : machine.packages) {

@@ -49,7 +49,7 @@ TEST_F(LxcfsTest, FeaturesAreThoseThatAllHave) {
   const Machine machine = ReadMachine(files_);
   ASSERT_EQ(machine.packages.size(), 1u);
   EXPECT_EQ(machine.packages[0].attributes.at("cpu-features"), "fpu,sse2");
-  EXPECT_THAT(machine.missing, Contains(HasSubstr("LXCFS numbers the CPUs of /proc/cpuinfo anew")));
+  EXPECT_THAT(machine.missing, Contains(HasSubstr("LXCFS renumbers the CPUs of /proc/cpuinfo")));
 }
 
 // The container's limit counts, divided in the proportion of the nodes' memory.

@@ -113,7 +113,7 @@ void ProviderSource::Disconnect() {
       gone_ = absl::Now();
       Keep();
     }
-    TellOf(*connected_, "has gone");
+    TellOf(*connected_, "has ended");
     connected_.reset();
   }
   Poke();

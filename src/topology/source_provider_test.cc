@@ -114,7 +114,7 @@ TEST_F(SourceProviderTest, WhatProvidersDoIsTold) {
   ASSERT_TRUE(session->Push(PushedZone("a")).ok());
   EXPECT_EQ(told.size(), 3u) << "a topology that is taken is told as what is pods'";
   session.reset();
-  EXPECT_EQ(told.back(), "topology provider \"p\" has gone");
+  EXPECT_EQ(told.back(), "topology provider \"p\" has ended");
   EXPECT_EQ(Seen(), "kernel");
   EXPECT_EQ(told.back(),
             "topology provider \"p\" has been gone for 0: the kernel's topology is used again");

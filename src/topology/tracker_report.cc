@@ -75,12 +75,12 @@ std::string TrackerReport::InForceSentence(bool is_told) const {
     case InForce::kAll:
       return "the previous configuration stays in force";
     case InForce::kPart:
-      return absl::StrCat(is_told ? "" : "nothing is told to clients yet; ",
+      return absl::StrCat(is_told ? "" : "nothing is reported to clients yet; ",
                           "pods have the remaining CPUs ", partition_.cpus.ToString());
     case InForce::kNothing:
       break;
   }
-  return "nothing is told to clients yet, and no pod is confined to its part of the node";
+  return "nothing is reported to clients yet, and no pod is confined to its part of the node";
 }
 
 std::vector<std::string> TrackerReport::Troubles(bool is_told) const {

@@ -104,7 +104,7 @@ TEST_F(FileTrackerTest, UntilThereIsAGoodOneNothingIsToldAndThePartitionIsKeptTo
   ASSERT_EQ(news().size(), 1u);
   EXPECT_EQ(news()[0].partition.cpus.ToString(), "1-3");
   EXPECT_THAT(AwaitTrouble("No such file"),
-              HasSubstr("nothing is told to clients yet; pods have the remaining CPUs 1-3"));
+              HasSubstr("nothing is reported to clients yet; pods have the remaining CPUs 1-3"));
   // A new description is accepted, though it can't be checked.
   config_.cpus.reserved = *CpuSet::Parse("0-1");
   ASSERT_TRUE(tracker_->Reload(config_).ok());

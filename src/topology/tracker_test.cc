@@ -125,7 +125,8 @@ TEST_F(TrackerTest, WhereNothingIsLeftNothingIsToldAndNobodyIsConfined) {
   EXPECT_EQ(tracker_->in_force(), InForce::kNothing);
   EXPECT_FALSE(tracker_->IsTold());
   EXPECT_THAT(news(), IsEmpty());
-  EXPECT_THAT(AwaitTrouble("CPUs 4000"), HasSubstr("nothing is told to clients yet, and no pod"));
+  EXPECT_THAT(AwaitTrouble("CPUs 4000"),
+              HasSubstr("nothing is reported to clients yet, and no pod"));
   PartitionConfig bad = config_;
   bad.cpus.list = *CpuSet::Parse("4001");
   EXPECT_FALSE(tracker_->Reload(bad).ok());
@@ -143,7 +144,7 @@ TEST_F(TrackerTest, AFaultAtTheFirstLookPasses) {
   Start();
   EXPECT_FALSE(tracker_->IsTold());
   ASSERT_EQ(tracker_->Misfits().size(), 1u);
-  EXPECT_THAT(tracker_->Misfits()[0], HasSubstr("nothing is told to clients yet"));
+  EXPECT_THAT(tracker_->Misfits()[0], HasSubstr("nothing is reported to clients yet"));
   EXPECT_FALSE(tracker_->Reload(config_).ok());
   hwloc.SetIll(false);
   ASSERT_TRUE(AwaitNews(1)) << "long before the next poll";
