@@ -36,7 +36,7 @@ absl::Status OrEnded(const FsRoot& host, const ContainerRecord& record,
   const bool runs = linux::IsRunning(host, record.init).value_or(false);
   return absl::FailedPreconditionError(
       absl::StrCat(runs ? "its control group or a file in it was removed from outside; remove "
-                          "the container and make it anew ("
+                          "the container and make it again ("
                         : "it has just ended (",
                    status.message(), ")"));
 }

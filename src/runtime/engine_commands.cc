@@ -82,9 +82,10 @@ absl::Status OrLost(const Surroundings& around, const ContainerRecord& record,
   } else {
     return status;
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "exec: container ", record.id, " runs, but ", lost, " is gone, and without it ",
-      "no command can be started; remove the container and make it anew (", status.message(), ")"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("exec: container ", record.id, " runs, but ", lost, " is gone, and without it ",
+                   "no command can be started; remove the container and make it again (",
+                   status.message(), ")"));
 }
 
 // A command whose failure is reported by OrLost. It may outlive the engine.
@@ -138,7 +139,7 @@ absl::Status EngineCommands::Enter(
     }
     if (!absl::IsAborted(status)) return status;
     if (request.cancellation != nullptr && request.cancellation->cancelled()) {
-      return absl::CancelledError(absl::StrCat(status.message(), ", and the client has gone"));
+      return absl::CancelledError(absl::StrCat(status.message(), ", and the client has left"));
     }
     if (SteadyNow() >= request.deadline) {
       return absl::DeadlineExceededError(absl::StrCat(status.message(), ", and \"", request.argv[0],

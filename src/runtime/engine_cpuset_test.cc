@@ -365,7 +365,7 @@ TEST_F(EngineCpusetTest, WithoutCpusetsThatIsSaid) {
   Create(Pod(), {});
   EXPECT_FALSE(runtime_.last_created.cpuset_cpus.has_value());
   EXPECT_THAT(Told(EventType::kWarning, ""),
-              ElementsAre("nodeResources is told, but not enforced: this machine has no cgroup "
+              ElementsAre("nodeResources is reported, but not enforced: this machine has no cgroup "
                           "controller \"cpuset\""));
 }
 

@@ -70,7 +70,7 @@ class Inspector {
                   ? absl::StrCat("command \"", stray.command, "\" (process ", stray.process.pid,
                                  ") was started by ExecSync; the daemon that waited for it is gone")
                   : absl::StrCat("group ", stray.container_group, "/", stray.group,
-                                 " was made for a command of ExecSync whose client has gone"),
+                                 " was made for a command of ExecSync whose client has left"),
               stray.process.pid != 0 ? "ends it" : "ends the processes in it and removes it");
       finding.container_id = stray.container_id;
       finding.stray = std::move(stray);
@@ -163,7 +163,7 @@ class Inspector {
     for (const std::string& id : input_.attached) {
       if (known_sandboxes_.contains(id) || under_way_.contains(id)) continue;
       Add(D::kStrayNetwork, "the network of a sandbox that is not recorded has not been given back",
-          "tells its network plugins to release it")
+          "has its network plugins release it")
           .sandbox_id = id;
     }
     LookForGroups(places.value_or(std::vector<std::string>()));
@@ -234,7 +234,7 @@ class Inspector {
         return Add(D::kContainerGroupGone, record,
                    absl::StrCat("its control group ", record.cgroup_path,
                                 " is gone, and its limits with it"),
-                   "leaves it as it is; remove the container and make it anew");
+                   "leaves it as it is; remove the container and make it again");
       }
     }
     if (!input_.state.has_value()) return;
@@ -298,7 +298,7 @@ class Inspector {
       return Add(D::kSandboxGroupGone, record,
                  absl::StrCat("recorded as Ready; the control group ", group,
                               " that was made for it is gone"),
-                 "leaves it as it is; remove the pod and make it anew");
+                 "leaves it as it is; remove the pod and make it again");
     }
   }
 
@@ -324,7 +324,7 @@ class Inspector {
       if (!attached_.contains(record.id)) return;
       return Add(D::kSandboxNetworkLeft, record,
                  "is NotReady, but its network has not been given back",
-                 "tells its network plugins to release it");
+                 "has its network plugins release it");
     }
     Add(D::kSandboxStillHeld, record,
         absl::StrCat("is NotReady, but the init of its PID namespace (process ", record.pause.pid,

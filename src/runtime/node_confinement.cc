@@ -127,10 +127,10 @@ void NodeConfinement::SetShare(const NodeShare& share) {
   }
   options_.events->Warn("", "", kept);
   if (changed && !share.is_whole && !HasCpusets()) {
-    options_.events->Warn(
-        "", "",
-        absl::FailedPreconditionError("nodeResources is told, but not enforced: this machine has "
-                                      "no cgroup controller \"cpuset\""));
+    options_.events->Warn("", "",
+                          absl::FailedPreconditionError(
+                              "nodeResources is reported, but not enforced: this machine has "
+                              "no cgroup controller \"cpuset\""));
   }
   if (follow_is_due_.exchange(true)) return;
   const auto follow = [this] {

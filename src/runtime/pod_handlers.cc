@@ -299,7 +299,7 @@ absl::Status PodHandlers::CheckAnnounced(const SandboxRecord& sandbox,
   if (handler == nullptr || !handler->is_fixed || difference.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(difference, "; runtime handler ",
                                                     sandbox.spec.runtime_handler,
-                                                    " has fixed resources: make the pod anew"));
+                                                    " has fixed resources: make the pod again"));
 }
 
 absl::StatusOr<std::optional<resources::Requirements>> PodHandlers::HeldTo(

@@ -226,7 +226,7 @@ absl::Status CheckContainer(const ExecTools& tools, absl::string_view id,
   if (!damaged.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat(what, ": the OCI runtime's record ", damaged,
-                     " is empty or damaged; remove the container and make it anew"));
+                     " is empty or damaged; remove the container and make it again"));
   }
   if (!HasEnded(tools, id)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(what, ": the container ended at that moment",
