@@ -273,7 +273,7 @@ int Main(const std::string& parent) {
   const std::string path = absl::StrCat(parent, "/bench-agent-pods");
   std::error_code error;
   if (!std::filesystem::create_directory(path, error)) {
-    std::fprintf(stderr, "bench_agent_pods: can't make directory %s anew: %s\n", path.c_str(),
+    std::fprintf(stderr, "bench_agent_pods: can't make directory %s again: %s\n", path.c_str(),
                  error ? error.message().c_str() : "it is there already; remove it");
     return 1;
   }

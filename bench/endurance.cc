@@ -180,7 +180,7 @@ void PrintStreams(const absl::StatusOr<StreamFigures>& streams, int count) {
   }
   const int64_t more = streams->open.resident_kib - streams->before.resident_kib;
   std::printf(
-      "  %d streams of events: %lld threads, %lld before; %.1f KiB resident each; the last is told "
+      "  %d streams of events: %lld threads, %lld before; %.1f KiB resident each; the last has it "
       "%.1f ms after the answer\n",
       count, static_cast<long long>(streams->open.threads),
       static_cast<long long>(streams->before.threads), static_cast<double>(more) / count,

@@ -38,6 +38,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FUZZ_CHECK(fitted.cpus.IsSubsetOf(machine.cpus), fitted.cpus.ToString());
   ::runtime::v1::ResourceTopology told;
   plimsoll::topology::FillTopology(fitted.shown, &told);
-  FUZZ_CHECK(told.ByteSizeLong() > 0, "nothing is told");
+  FUZZ_CHECK(told.ByteSizeLong() > 0, "nothing is reported");
   return 0;
 }

@@ -3,7 +3,7 @@
 
     tests/vm/suite.py --build build/dev [--only NAME]... [--filter GTEST_FILTER] [--show]
 
-Makes the disk anew, boots, runs the programs that CMake wrote into BUILD/vm/programs. Exits with 0
+Makes a new disk, boots, runs the programs that CMake wrote into BUILD/vm/programs. Exits with 0
 when the machine ran them, whatever came out: each test's result is CTest's to tell (test_result.sh), or
 --show's.
 """
