@@ -116,7 +116,7 @@ Facts FactsOf(const FileDescriptor& file) {
   return facts;
 }
 
-// What of `expected` is missing from `actual` or differs there.
+// The part of `expected` that is missing from `actual` or differs there.
 std::vector<std::string> Differences(const Facts& expected, const Facts& actual) {
   std::vector<std::string> differences;
   for (const auto& [key, value] : expected) {

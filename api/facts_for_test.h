@@ -28,7 +28,7 @@ Facts FactsOf(const std::vector<Row>& rows);
 
 Facts FactsOf(const google::protobuf::FileDescriptor& file);
 
-// What of `expected` is missing from `actual` or differs there.
+// The part of `expected` that is missing from `actual` or differs there.
 std::vector<std::string> Differences(const Facts& expected, const Facts& actual);
 
 }  // namespace plimsoll::api

@@ -170,7 +170,7 @@ check_packages() {
   done
 }
 
-# Its units would be those that systemd starts, or the ones installed now.
+# The other prefix's units would be those that systemd starts, or the ones installed now.
 check_other_prefixes() {
   for unit in $units; do
     for directory in /etc/systemd/system /usr/local/lib/systemd/system /usr/lib/systemd/system; do
@@ -319,7 +319,7 @@ install_files() {
     mv -f "$(new "$destdir$target")" "$destdir$target"
   done <"$scratch/files"
 
-  # What an older version had and this one hasn't.
+  # Files that an older version had and this one hasn't.
   LC_ALL=C comm -23 "$record" "$record.new" | while read -r target; do
     rm -f "$destdir$target"
   done
@@ -367,7 +367,7 @@ remove_directories() {
   done
 }
 
-# What a container needs besides, by name.
+# Programs that a container needs besides, by name.
 say_what_else_is_missing() {
   missing=
   command -v crun >/dev/null || missing=crun
