@@ -35,6 +35,7 @@ class CheckWordsTest(unittest.TestCase):
                              [f'src/a.cc:2: a comment\'s line begins with "{word}": '
                               "write a noun or a verb first"])
         self.assertEqual(len(self.check("src/a.h", "int a;  // As b\n/* Its b */\n")), 2)
+        self.assertEqual(len(self.check("api/a.proto", "message A {\n  // Of b.\n}\n")), 1)
         self.assertEqual(self.check("src/a.cc", "// Office, Ask, its\n// of, as\n"
                                                 'const char* a = "As b";\n'), [])
 
@@ -68,6 +69,10 @@ class CheckWordsTest(unittest.TestCase):
         self.assertEqual(len(self.check("src/room/CMakeLists.txt", "  # What it is.\n")), 1)
         self.assertEqual(self.check("src/room/README.md", "It tells.\n"), [])
         self.assertEqual(self.check("fuzz/corpus/a/b", "# As b, anew.\n"), [])
+
+    def test_documents_and_other_directories_are_not_read(self):
+        self.assertEqual(self.check("docs/a.sh", "# As b.\n"), [])
+        self.assertEqual(self.check("tools/check_words", "# As b.\n"), [])
 
     def test_paths_may_be_given(self):
         self.assertEqual(self.check("src/a.cc", "// As b.\n", "tests"), [])

@@ -59,6 +59,8 @@ echo "lint: figures"
 tools/figures --check || failed+=("figures")
 echo "lint: rooms"
 tools/check_rooms src/ROOMS docs/architecture.md || failed+=("rooms")
+echo "lint: words"
+tools/check_words || failed+=("words")
 if [ "$count" -gt 0 ]; then
   echo "lint: clang-format, $count files"
   printf '%s\n' "$files" | xargs -n 20 -P "$jobs" clang-format --dry-run -Werror ||
