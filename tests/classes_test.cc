@@ -182,8 +182,9 @@ TEST_F(ClassesTest, ADisksEventBringsItsThrottleBack) {
   }
   linux::UeventNews news;
   if (!Eventually([&] { return socket->Read(&news).ok() && !news.events.empty(); })) {
-    GTEST_SKIP() << "the kernel tells this network namespace of no devices (its user namespace is "
-                    "not the first)";
+    GTEST_SKIP()
+        << "the kernel notifies this network namespace of no devices (its user namespace is "
+           "not the first)";
   }
   const std::string pod = RunPod();
   const std::string id = Start(pod, InClass("slow"));

@@ -58,8 +58,9 @@ class UeventsTest : public testing::Test {
     if (!asked.ok()) GTEST_SKIP() << "no event can be provoked: " << asked;
     struct pollfd poll_one = {socket->fd(), POLLIN, 0};
     if (poll(&poll_one, 1, 10000) != 1) {
-      GTEST_SKIP() << "the kernel tells this network namespace of no devices (its user namespace "
-                      "is not the first)";
+      GTEST_SKIP()
+          << "the kernel notifies this network namespace of no devices (its user namespace "
+             "is not the first)";
     }
   }
   absl::Status Provoke(int times = 1) {

@@ -206,7 +206,7 @@ PROMISE_TEST(ContainerEndTest, TheLogOutlivesTheContainer,
 }
 
 PROMISE_TEST(ContainerEndTest, ARestartStormIsKeptApart,
-             "A container that is made anew each time it ends, attempt by attempt, is listed once "
+             "A container that is made again each time it ends, attempt by attempt, is listed once "
              "for each attempt, each with its own exit code; nothing fails") {
   constexpr int kAttempts = 20;
   const std::string pod = RunPod();

@@ -140,7 +140,7 @@ PROMISE_TEST(EventTest, APodsLifeIsTold,
 }
 
 PROMISE_TEST(EventTest, AnOomKillIsTold,
-             "The end of a container by its memory limit is told with the reason OOMKilled") {
+             "The end of a container by its memory limit is reported with the reason OOMKilled") {
   cri::ContainerConfig config = Shell("exec tail -c 1000000000 /dev/zero > /dev/null");
   config.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(20 << 20);
   const std::string id = Start(RunPod(), config);
@@ -154,7 +154,7 @@ PROMISE_TEST(EventTest, AnOomKillIsTold,
   }
 }
 
-PROMISE_TEST(EventTest, AStopIsTold, "The end that StopContainer brings about is told") {
+PROMISE_TEST(EventTest, AStopIsTold, "The end that StopContainer brings about is reported") {
   const std::string id = Start(RunPod(), Sleeper());
   ASSERT_OK(StopContainer(id, 1));  // it may be killed before its shell has a trap
   ASSERT_TRUE(Await(id, 3));

@@ -372,7 +372,7 @@ PROMISE_TEST(ImageVolumeTest, WritableItIsRefused,
 }
 
 PROMISE_TEST(ImageVolumeTest, ItsImageIsTold,
-             "ContainerStatus tells which image a volume is, in the words of PullImage") {
+             "ContainerStatus shows which image a volume is, in the words of PullImage") {
   const auto pulled = TryPull(image_);
   ASSERT_OK(pulled);
   cri::ContainerConfig config = Shell("true");

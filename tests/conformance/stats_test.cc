@@ -209,10 +209,11 @@ PROMISE_TEST(StatsTest, SwapIsUsageAndWhatTheLimitsLeave,
       << swap.ShortDebugString();
 }
 
-PROMISE_TEST(StatsTest, PressureIsWhatTheKernelTells,
-             "Where the kernel tells the pressure of control groups, the statistics of containers "
-             "and pods have that of CPU, memory and I/O; that of CPU grows while processes wait") {
-  if (!KernelTellsPressure()) GTEST_SKIP() << "this kernel tells no pressure of control groups";
+PROMISE_TEST(
+    StatsTest, PressureIsWhatTheKernelTells,
+    "Where the kernel reports the pressure of control groups, the statistics of containers "
+    "and pods have that of CPU, memory and I/O; that of CPU grows while processes wait") {
+  if (!KernelTellsPressure()) GTEST_SKIP() << "this kernel reports no pressure of control groups";
   const std::string pod = RunPod();
   const std::string id = Start(pod, Sleeper());
   const cri::ContainerStats before = Stats(id);

@@ -22,7 +22,7 @@ absl::StatusOr<int64_t> NumberOf(absl::string_view text, absl::string_view name)
     int64_t number = 0;
     if (words.size() > 1 && absl::SimpleAtoi(words[1], &number)) return number;
   }
-  return absl::NotFoundError(absl::StrCat("the kernel tells no ", name));
+  return absl::NotFoundError(absl::StrCat("the kernel reports no ", name));
 }
 
 }  // namespace

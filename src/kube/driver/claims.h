@@ -74,7 +74,7 @@ class Claims {
   absl::Status CheckClasses(const PreparedClaim& claim) const;
   absl::Status UnprepareInTurn(const ClaimRef& claim);
   absl::Status TellLacking(const std::function<void(const std::string&)>& refused);
-  // Sets what the disk knows by now, if it does.
+  // Sets the claim's classes, if the disk has them by now.
   absl::Status TellOneAgain(const std::string& uid);
 
   ApiClient& api_;

@@ -12,7 +12,7 @@
 namespace plimsoll::kube {
 
 // Thread-safe. plimsolld remembers what it was told. A driver that is started again beside a
-// kubelet that knows it notifies it at kubelet's first call.
+// kubelet that knows it notifies plimsolld at kubelet's first call.
 class Scheduling {
  public:
   // Both outlive this.
@@ -29,7 +29,7 @@ class Scheduling {
   bool registered() const { return registered_; }
   bool has_news() const { return must_tell_; }
 
-  // Notifies it if there is news and plimsolld answers; its next report is the time for
+  // Notifies plimsolld if there is news and it answers; its next report is the time for
   // another try.
   absl::Status Tell() {
     if (!must_tell_ || !board_.has_devices() || board_.is_lost()) return absl::OkStatus();
