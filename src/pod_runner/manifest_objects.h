@@ -23,7 +23,7 @@ struct PodObject {
   Manifest manifest;
 };
 
-// As ParseManifests.
+// Parses as ParseManifests does.
 absl::StatusOr<std::vector<PodObject>> ParsePodObjects(
     absl::string_view text, absl::string_view file, ManifestOrigin origin = ManifestOrigin::kUser);
 

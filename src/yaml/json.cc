@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// As LoadYamlDocuments takes brackets.
+// LoadYamlDocuments has the same bound for brackets.
 constexpr int kMaxDepth = 1000;
 
 nlohmann::json ScalarOf(const YAML::Node& node) {
