@@ -226,7 +226,7 @@ absl::Status MeasureParts(Node& node) {
     const std::string text = PodText("new", 6, 8);
     const auto wanted = parse.Measure([&] { return agent::WantedPods(text, "bench"); });
     PLIMSOLL_RETURN_IF_ERROR(wanted.status());
-    const agent::WantedPod& pod = wanted->begin()->second;
+    const pod::PodObject& pod = wanted->begin()->second;
     sums.Measure([&] { return Node::Admit(pod.manifest, others); });
     agent::PodGrant grant;
     const auto verdict = ledger.Measure([&] {

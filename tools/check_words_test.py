@@ -67,11 +67,12 @@ class CheckWordsTest(unittest.TestCase):
     def test_other_files_are_read_as_text(self):
         self.assertEqual(len(self.check("tools/a.py", '"""It tells."""\n# As b.\n')), 2)
         self.assertEqual(len(self.check("src/room/CMakeLists.txt", "  # What it is.\n")), 1)
-        self.assertEqual(self.check("src/room/README.md", "It tells.\n"), [])
+        self.assertEqual(len(self.check("src/room/README.md", "# What it is\n\nIt tells.\n")), 1)
+        self.assertEqual(len(self.check("docs/a.md", "It is made\nanew.\n")), 1)
         self.assertEqual(self.check("fuzz/corpus/a/b", "# As b, anew.\n"), [])
 
-    def test_documents_and_other_directories_are_not_read(self):
-        self.assertEqual(self.check("docs/a.sh", "# As b.\n"), [])
+    def test_other_directories_and_itself_are_not_read(self):
+        self.assertEqual(self.check("other/a.sh", "# As b.\n"), [])
         self.assertEqual(self.check("tools/check_words", "# As b.\n"), [])
 
     def test_paths_may_be_given(self):

@@ -16,7 +16,6 @@
 #include "absl/strings/str_join.h"
 #include "base/quoted.h"
 #include "base/status.h"
-#include "cdi/names.h"
 #include "yaml/documents.h"
 #include "yaml/reader.h"
 

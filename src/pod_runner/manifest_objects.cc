@@ -36,13 +36,12 @@ auto ReadTree(const nlohmann::json& object, const std::string& name, const Read&
 }  // namespace
 
 absl::StatusOr<std::vector<PodObject>> ParsePodObjects(absl::string_view text,
-                                                       absl::string_view file,
-                                                       ManifestOrigin origin) {
+                                                       absl::string_view file) {
   std::vector<PodObject> pods;
-  PLIMSOLL_RETURN_IF_ERROR(
-      EachManifest(text, file, origin, [&pods](Manifest pod, const YAML::Node& document) {
-        pods.push_back(WithObject(std::move(pod), document));
-      }));
+  PLIMSOLL_RETURN_IF_ERROR(EachManifest(text, file, ManifestOrigin::kUser,
+                                        [&pods](Manifest pod, const YAML::Node& document) {
+                                          pods.push_back(WithObject(std::move(pod), document));
+                                        }));
   return pods;
 }
 

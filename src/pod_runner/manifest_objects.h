@@ -24,8 +24,8 @@ struct PodObject {
 };
 
 // Parses as ParseManifests does.
-absl::StatusOr<std::vector<PodObject>> ParsePodObjects(
-    absl::string_view text, absl::string_view file, ManifestOrigin origin = ManifestOrigin::kUser);
+absl::StatusOr<std::vector<PodObject>> ParsePodObjects(absl::string_view text,
+                                                       absl::string_view file);
 
 // The pod of an object on record, by the rules for records. INVALID_ARGUMENT has every problem, a
 // line "NAME: FIELD: ..." each.

@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+
 namespace plimsoll::pod {
 namespace {
 
@@ -52,6 +55,33 @@ TEST(PodObjectsTest, AFaultOnRecordIsAtItsFieldAndNoLine) {
               StartsWith("pod p: spec.containers[0].imagee: "));
   EXPECT_THAT(std::string(ManifestOnRecord("text", "pod p").status().message()),
               StartsWith("pod p: "));
+}
+
+TEST(PodObjectsTest, WhatIsMissingOnRecordIsAFault) {
+  const nlohmann::json whole = ParsePodObjects(kPod, "f")->front().object;
+  for (const char* path :
+       {"/kind", "/metadata/name", "/spec/containers/0/image", "/spec/containers/0/name"}) {
+    const nlohmann::json::json_pointer pointer(path);
+    nlohmann::json object = whole;
+    object[pointer.parent_pointer()].erase(pointer.back());
+    EXPECT_THAT(std::string(ManifestOnRecord(object, "pod p").status().message()),
+                HasSubstr(absl::StrCat("\"", pointer.back(), "\" is missing")))
+        << path;
+  }
+}
+
+// Aliases nest deeper than brackets do, here 1500 levels in a field that is ignored.
+TEST(PodObjectsTest, NoPodIsTakenThatItsRecordCouldNotGiveBack) {
+  const std::string open(300, '['), close(300, ']');
+  std::string fields = absl::StrCat("&a0 ", open, close);
+  for (int i = 1; i < 5; ++i) {
+    absl::StrAppend(&fields, ", &a", i, " ", open, "*a", i - 1, close);
+  }
+  const std::string text = absl::StrReplaceAll(
+      kPod, {{"{name: p}", absl::StrCat("{name: p, managedFields: [", fields, "]}")}});
+  ASSERT_TRUE(ParseManifests(text, "f").ok()) << "run keeps no object";
+  EXPECT_THAT(std::string(ParsePodObjects(text, "f").status().message()),
+              HasSubstr("nested deeper than 1000 levels"));
 }
 
 TEST(PodObjectsTest, TheBoundsOfATextHoldOnRecord) {

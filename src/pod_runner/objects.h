@@ -64,7 +64,7 @@ class Objects {
   // nullptr: there is no such object.
   const Object* Find(ObjectKind kind, absl::string_view object_namespace,
                      absl::string_view name) const;
-  // Finds like Find. NOT_FOUND names the object.
+  // Like Find, but a missing object is NOT_FOUND with its name.
   absl::StatusOr<const Object*> Get(ObjectKind kind, absl::string_view object_namespace,
                                     absl::string_view name) const;
   size_t size() const { return objects_.size(); }

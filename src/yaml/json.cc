@@ -10,40 +10,55 @@
 namespace plimsoll {
 namespace {
 
-// LoadYamlDocuments has the same bound for brackets.
 constexpr int kMaxDepth = 1000;
+
+void CheckDepth(int depth, const YAML::Mark& mark) {
+  if (depth <= kMaxDepth) return;
+  throw YAML::ParserException(mark, absl::StrCat("nested deeper than ", kMaxDepth, " levels"));
+}
 
 nlohmann::json ScalarOf(const YAML::Node& node) {
   const std::string& text = node.Scalar();
   if (node.Tag() != "?" || !IsPlainNonString(text)) return text;
   if (text == "true" || text == "false") return text == "true";
   int64_t number = 0;
-  if (absl::SimpleAtoi(text, &number) && absl::StrCat(number) == text) return number;
+  if (absl::SimpleAtoi(text, &number)) return number;
   if (text.empty() || text == "~" || text == "null") return nullptr;
   return text;
+}
+
+nlohmann::json Convert(const YAML::Node& node, int depth) {
+  CheckDepth(depth, node.Mark());
+  switch (node.Type()) {
+    case YAML::NodeType::Sequence: {
+      nlohmann::json list = nlohmann::json::array();
+      for (const YAML::Node& item : node) list.push_back(Convert(item, depth + 1));
+      return list;
+    }
+    case YAML::NodeType::Map: {
+      nlohmann::json object = nlohmann::json::object();
+      for (const auto& entry : node) {
+        if (!entry.first.IsScalar()) {
+          throw YAML::ParserException(entry.first.Mark(), "a key that is no scalar");
+        }
+        object[entry.first.Scalar()] = Convert(entry.second, depth + 1);
+      }
+      return object;
+    }
+    case YAML::NodeType::Scalar:
+      return ScalarOf(node);
+    default:
+      return nullptr;
+  }
 }
 
 // Builds the tree of one value, and shows each of its nodes to the check first.
 class TreeBuilder {
  public:
   YAML::Node Build(const nlohmann::json& value) {
-    if (depth_ > kMaxDepth) {
-      throw YAML::ParserException(kNowhere,
-                                  absl::StrCat("nested deeper than ", kMaxDepth, " levels"));
-    }
-    switch (value.type()) {
-      case nlohmann::json::value_t::null:
-        check_.OnNull(kNowhere, YAML::NullAnchor);
-        return YAML::Node(YAML::NodeType::Null);
-      case nlohmann::json::value_t::array:
-        return List(value);
-      case nlohmann::json::value_t::object:
-        return Mapping(value);
-      case nlohmann::json::value_t::string:
-        return Scalar(value.get_ref<const std::string&>(), /*tag=*/"!");
-      default:
-        return Scalar(value.dump(), /*tag=*/"?");
-    }
+    YAML::Node tree = Begin(value);
+    Fill(value, tree, /*depth=*/0);
+    return tree;
   }
 
  private:
@@ -57,59 +72,55 @@ class TreeBuilder {
     return node;
   }
 
-  YAML::Node List(const nlohmann::json& value) {
-    check_.OnSequenceStart(kNowhere, "?", YAML::NullAnchor, YAML::EmitterStyle::Default);
-    YAML::Node list(YAML::NodeType::Sequence);
-    ++depth_;
-    for (const nlohmann::json& item : value) list.push_back(Build(item));
-    --depth_;
-    check_.OnSequenceEnd();
-    return list;
+  // The node of the value, a list or mapping still without its items.
+  YAML::Node Begin(const nlohmann::json& value) {
+    switch (value.type()) {
+      case nlohmann::json::value_t::null:
+        check_.OnNull(kNowhere, YAML::NullAnchor);
+        return YAML::Node(YAML::NodeType::Null);
+      case nlohmann::json::value_t::array:
+        check_.OnSequenceStart(kNowhere, "?", YAML::NullAnchor, YAML::EmitterStyle::Default);
+        return YAML::Node(YAML::NodeType::Sequence);
+      case nlohmann::json::value_t::object:
+        check_.OnMapStart(kNowhere, "?", YAML::NullAnchor, YAML::EmitterStyle::Default);
+        return YAML::Node(YAML::NodeType::Map);
+      case nlohmann::json::value_t::string:
+        return Scalar(value.get_ref<const std::string&>(), /*tag=*/"!");
+      default:
+        return Scalar(value.dump(), /*tag=*/"?");
+    }
   }
 
-  YAML::Node Mapping(const nlohmann::json& value) {
-    check_.OnMapStart(kNowhere, "?", YAML::NullAnchor, YAML::EmitterStyle::Default);
-    YAML::Node mapping(YAML::NodeType::Map);
-    ++depth_;
-    for (const auto& [key, item] : value.items()) {
-      const YAML::Node name = Scalar(key, "!");
-      // The keys of an object differ: no search for an equal one.
-      mapping.force_insert(name, Build(item));
+  // A child is put into its parent before its own items: yaml-cpp copies the list of a child's
+  // nodes into the parent's.
+  void Fill(const nlohmann::json& value, YAML::Node& node, int depth) {
+    CheckDepth(depth, kNowhere);
+    if (value.is_array()) {
+      for (const nlohmann::json& item : value) {
+        YAML::Node child = Begin(item);
+        node.push_back(child);
+        Fill(item, child, depth + 1);
+      }
+      check_.OnSequenceEnd();
+    } else if (value.is_object()) {
+      for (const auto& [key, item] : value.items()) {
+        const YAML::Node name = Scalar(key, "!");
+        YAML::Node child = Begin(item);
+        // The keys of an object differ: no search for an equal one.
+        node.force_insert(name, child);
+        Fill(item, child, depth + 1);
+      }
+      check_.OnMapEnd();
     }
-    --depth_;
-    check_.OnMapEnd();
-    return mapping;
   }
 
   DocumentCheck check_;
-  int depth_ = 0;
 };
 
 }  // namespace
 
-// The number of values and their depth are bounded: LoadYamlDocuments follows aliases too.
 nlohmann::json JsonOfYaml(const YAML::Node& document) {
-  switch (document.Type()) {
-    case YAML::NodeType::Sequence: {
-      nlohmann::json list = nlohmann::json::array();
-      for (const YAML::Node& item : document) list.push_back(JsonOfYaml(item));
-      return list;
-    }
-    case YAML::NodeType::Map: {
-      nlohmann::json object = nlohmann::json::object();
-      for (const auto& entry : document) {
-        if (!entry.first.IsScalar()) {
-          throw YAML::ParserException(entry.first.Mark(), "a key that is no scalar");
-        }
-        object[entry.first.Scalar()] = JsonOfYaml(entry.second);
-      }
-      return object;
-    }
-    case YAML::NodeType::Scalar:
-      return ScalarOf(document);
-    default:
-      return nullptr;
-  }
+  return Convert(document, /*depth=*/0);
 }
 
 YAML::Node YamlOfJson(const nlohmann::json& value) {

@@ -32,6 +32,11 @@ TEST(YamlJsonTest, TypesAreThoseOfTheCoreSchema) {
                                 "h":[1,"x"],"i":"true"})"));
 }
 
+// A reader takes these for numbers, so they must stay numbers.
+TEST(YamlJsonTest, WholeNumbersOfEachSpellingAreNumbers) {
+  EXPECT_EQ(JsonOfText("[0080, +5, -0, 0x10]"), nlohmann::json::parse(R"([80, 5, 0, "0x10"])"));
+}
+
 TEST(YamlJsonTest, AKeyThatIsNoScalarIsRefused) {
   EXPECT_THROW(JsonOfText("? [a]\n: b"), YAML::Exception);
 }
@@ -43,6 +48,14 @@ TEST(YamlJsonTest, ATreeGivesItsObjectBack) {
   EXPECT_EQ(JsonOfYaml(YamlOfJson(object)), object);
   EXPECT_EQ(JsonOfYaml(YamlOfJson({{"cpu", 0.5}})), nlohmann::json({{"cpu", "0.5"}}))
       << "a quantity keeps its spelling";
+}
+
+TEST(YamlJsonTest, AMissingKeyIsMissedInATreeToo) {
+  YamlReader reader("pod web");
+  YamlMapping mapping(reader, YamlOfJson({{"a", {{"b", 1}}}}), "");
+  std::string name;
+  mapping.Required("name", name);
+  EXPECT_EQ(reader.status().message(), "pod web: \"name\" is missing");
 }
 
 TEST(YamlJsonTest, ATreeReadsLikeItsText) {

@@ -193,7 +193,7 @@ YamlMapping::YamlMapping(YamlReader& reader, const YAML::Node& node, std::string
   if (node_.IsMap()) return;
   reader_.Fail(node_, path_,
                absl::StrCat("must be a mapping (\"key: value\"), is ", TypeName(node_)));
-  node_ = YAML::Node(YAML::NodeType::Map);
+  node_ = YAML::Node(YAML::NodeType::Null);  // a stand-in without keys
 }
 
 std::string YamlMapping::PathOf(absl::string_view key) const {
@@ -220,8 +220,8 @@ void YamlMapping::String(const std::string& key, std::string& out) {
 void YamlMapping::Required(const std::string& key, std::string& out) {
   const auto value = Get(key);
   if (!value) {
-    // The stand-in for a node that is no mapping has no place; its error was reported before.
-    if (node_.Mark().is_null()) return;
+    // The error of a node that is no mapping was reported before.
+    if (!node_.IsMap()) return;
     reader_.Fail(node_, path_, absl::StrCat("\"", key, "\" is missing"));
     return;
   }

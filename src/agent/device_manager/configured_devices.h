@@ -32,8 +32,8 @@ using NodeDevices = std::map<std::string, std::vector<NodeDevice>>;
 // All healthy. `root` is "/": sysfs has the NUMA nodes of PCI devices.
 DeviceStock StockOf(const NodeDevices& devices, const FsRoot& root);
 
-// The devices' part of a container. FAILED_PRECONDITION: one was removed from the
-// configuration.
+// The nodes, mounts and variables that a container gets for these devices. FAILED_PRECONDITION: one
+// was removed from the configuration.
 absl::StatusOr<pod::GivenDevices> GivenOf(const NodeDevices& devices, const std::string& resource,
                                           const std::vector<std::string>& ids);
 

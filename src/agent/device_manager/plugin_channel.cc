@@ -15,7 +15,6 @@
 #include "base/quoted.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
-#include "cdi/names.h"
 
 namespace plimsoll::agent {
 namespace {

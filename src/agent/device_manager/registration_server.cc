@@ -14,7 +14,6 @@
 #include "base/quoted.h"
 #include "base/socket_file.h"
 #include "base/status.h"
-#include "cdi/names.h"
 #include "grpc_socket/socket_server.h"
 #include "kubelet/deviceplugin/v1beta1/api.grpc.pb.h"
 

@@ -16,7 +16,6 @@
 #include "agent/device_manager/resource_name.h"
 #include "base/quoted.h"
 #include "base/status.h"
-#include "cdi/names.h"
 #include "kubelet/pluginregistration/v1/api.grpc.pb.h"
 
 namespace plimsoll::agent {

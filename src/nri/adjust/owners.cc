@@ -8,7 +8,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/quoted.h"
-#include "cdi/names.h"
 #include "nri/adjust/fields.h"
 
 namespace plimsoll::nri {

@@ -5,9 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "base/printable.h"
 #include "base/status.h"
-#include "cdi/names.h"
 #include "nri/adjust/spec_parts.h"
 
 namespace plimsoll::nri {

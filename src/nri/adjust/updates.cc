@@ -7,7 +7,6 @@
 #include "base/printable.h"
 #include "base/quoted.h"
 #include "base/status.h"
-#include "cdi/names.h"
 #include "nri/adjust/overlay.h"
 #include "nri/messages/messages.h"
 

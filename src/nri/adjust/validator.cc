@@ -16,7 +16,6 @@
 #include "base/printable.h"
 #include "base/quoted.h"
 #include "base/status.h"
-#include "cdi/names.h"
 #include "yaml/documents.h"
 #include "yaml/reader.h"
 
