@@ -52,7 +52,7 @@ TEST(PodObjectsTest, AFaultOnRecordIsAtItsFieldAndNoLine) {
   nlohmann::json object = ParsePodObjects(kPod, "f")->front().object;
   object["spec"]["containers"][0]["imagee"] = object["spec"]["containers"][0]["image"];
   EXPECT_THAT(std::string(ManifestOnRecord(object, "pod p").status().message()),
-              StartsWith("pod p: spec.containers[0].imagee: "));
+              StartsWith("pod p: spec.containers[0]: unknown field \"imagee\""));
   EXPECT_THAT(std::string(ManifestOnRecord("text", "pod p").status().message()),
               StartsWith("pod p: "));
 }
