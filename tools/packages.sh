@@ -15,7 +15,7 @@
 #                ARCH and without BUILD
 #   ROOT_ONLY=1  makes the root and ends (tools/cross builds and runs tests in it)
 #   COMMIT=NAME  packages this commit in place of HEAD
-#   DEB_BUILD_OPTIONS=...  is added to the build's own (Debian Policy 4.9.1): `noopt` builds in half the time
+#   DEB_BUILD_OPTIONS=...  is added to the build's own (Debian Policy 4.9.1): `noopt` is quicker
 #   BUILD=DIR    packages this finished build of the work tree, as it is, with VERSION as the packages' version:
 #                for tests of the packages themselves (tests/vm/packages.py). They are in RESULT.
 set -euo pipefail
