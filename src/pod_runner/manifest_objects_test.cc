@@ -48,6 +48,23 @@ TEST(PodObjectsTest, APodReadsTheSameFromItsObject) {
   ExpectPod(*manifest);
 }
 
+TEST(PodObjectsTest, NumbersOfOddSpellingReadTheSameFromTheirObject) {
+  const auto pods = ParsePodObjects(
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n"
+      "  securityContext: {runAsUser: +5}\n"
+      "  volumes: [{name: v, secret: {secretName: s, defaultMode: 0400}}]\n"
+      "  containers: [{name: a, image: i, securityContext: {runAsUser: 0080}}]\n",
+      "f");
+  ASSERT_TRUE(pods.ok()) << pods.status();
+  const auto again = ManifestOnRecord(pods->front().object, "pod p");
+  ASSERT_TRUE(again.ok()) << again.status();
+  for (const Manifest& pod : {pods->front().manifest, *again}) {
+    EXPECT_EQ(pod.security.run_as_user, 5);
+    EXPECT_EQ(pod.containers.front().security.run_as_user, 80);
+    EXPECT_EQ(pod.volumes.front().files->default_mode, 0400);
+  }
+}
+
 TEST(PodObjectsTest, AFaultOnRecordIsAtItsFieldAndNoLine) {
   nlohmann::json object = ParsePodObjects(kPod, "f")->front().object;
   object["spec"]["containers"][0]["imagee"] = object["spec"]["containers"][0]["image"];

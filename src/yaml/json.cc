@@ -22,7 +22,7 @@ nlohmann::json ScalarOf(const YAML::Node& node) {
   if (node.Tag() != "?" || !IsPlainNonString(text)) return text;
   if (text == "true" || text == "false") return text == "true";
   int64_t number = 0;
-  if (absl::SimpleAtoi(text, &number)) return number;
+  if (absl::SimpleAtoi(text, &number) && absl::StrCat(number) == text) return number;
   if (text.empty() || text == "~" || text == "null") return nullptr;
   return text;
 }

@@ -9,8 +9,9 @@
 namespace plimsoll {
 
 // The JSON of a document of LoadYamlDocuments, with the types of YAML 1.2's core schema. A number
-// that is no decimal int64_t (0.5, 1e3, 0x10) becomes a string: it keeps its spelling, as a
-// quantity needs. Throws YAML::Exception for a key that is no scalar, and below 1000 levels.
+// that isn't an int64_t as JSON writes it (0.5, 1e3, 0400) becomes a string: it keeps its spelling,
+// as quantities and modes need. Throws YAML::Exception for a key that is no scalar, and below 1000
+// levels.
 nlohmann::json JsonOfYaml(const YAML::Node& document);
 
 // A tree that reads like the document which `value` is the JSON of; its nodes have no place. Throws

@@ -32,9 +32,14 @@ TEST(YamlJsonTest, TypesAreThoseOfTheCoreSchema) {
                                 "h":[1,"x"],"i":"true"})"));
 }
 
-// A reader takes these for numbers, so they must stay numbers.
-TEST(YamlJsonTest, WholeNumbersOfEachSpellingAreNumbers) {
-  EXPECT_EQ(JsonOfText("[0080, +5, -0, 0x10]"), nlohmann::json::parse(R"([80, 5, 0, "0x10"])"));
+// 0400 is a mode in octal. What was read as a number is read so from its record too.
+TEST(YamlJsonTest, WholeNumbersKeepTheirSpelling) {
+  const nlohmann::json list = JsonOfText("[0400, +5, -0, 80]");
+  EXPECT_EQ(list, nlohmann::json::parse(R"(["0400", "+5", "-0", 80])"));
+  const YAML::Node tree = YamlOfJson(list);
+  YamlReader on_record("pod web", /*on_record=*/true), user("f");
+  EXPECT_EQ(on_record.AsInt(tree[1], "n"), 5);
+  EXPECT_EQ(user.AsInt(tree[1], "n"), std::nullopt) << "a user's string is no number";
 }
 
 TEST(YamlJsonTest, AKeyThatIsNoScalarIsRefused) {

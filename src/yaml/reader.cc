@@ -121,7 +121,9 @@ std::optional<std::string> YamlReader::AsText(const YAML::Node& node, absl::stri
 
 std::optional<int64_t> YamlReader::AsInt(const YAML::Node& node, absl::string_view path) {
   int64_t value = 0;
-  if (!node.IsScalar() || !IsPlain(node) || !absl::SimpleAtoi(node.Scalar(), &value)) {
+  // A record has a number of odd spelling (0080, +5) as a string (JsonOfYaml).
+  const bool may_be_number = node.IsScalar() && (IsPlain(node) || on_record_);
+  if (!may_be_number || !absl::SimpleAtoi(node.Scalar(), &value)) {
     Fail(node, path,
          absl::StrCat("must be a whole number", node.IsScalar()
                                                     ? absl::StrCat(", is \"", node.Scalar(), "\"")
