@@ -37,7 +37,7 @@ class Runtime {
   // "plimsoll"; empty until the runtime answers.
   std::string Name();
   // The runtime's class types (KEP-3008). None: it has none, reports none, or the gate is off.
-  // While the runtime can't be reached, those that it told last; UNAVAILABLE if it never did.
+  // While the runtime can't be reached, those that it reported last; UNAVAILABLE if it never did.
   absl::StatusOr<NodeClasses> Classes();
   // For an agent without a pod on record, before CheckUse: `warn` gets a sentence, once, if the
   // runtime runs pods that the agent of this name made.

@@ -200,7 +200,7 @@ TEST(AgentPodResourcesTest, APodsRequestsAreSummedAsTheSchedulerDoes) {
   EXPECT_EQ(AmountText(PodAmounts(pod, AmountKind::kLimits), "cpu"), "1050m");
 }
 
-// The CPUs that count of a pod whose container asks for 2, has 1 allocated, and 1500m in force.
+// The CPUs that count of a pod whose container asks for 2, has 1 allocated, and 1500m applied.
 std::string CountedCpus(const char* reason, AmountKind kind = AmountKind::kRequests) {
   KubeObject pod = AgentPod();
   pod["spec"]["containers"][0]["resources"] =

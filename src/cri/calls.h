@@ -30,7 +30,7 @@ namespace plimsoll::cri {
 // A handler's view of its call. Valid while the handler runs.
 struct CallContext {
   absl::Time deadline = absl::InfiniteFuture();  // the client's
-  // Told when the client has left or its deadline has passed.
+  // Notified when the client has left or its deadline has passed.
   std::shared_ptr<Cancellation> cancellation = std::make_shared<Cancellation>();
 };
 

@@ -32,7 +32,7 @@ int OpenBelow(int directory, const char* path, int flags, uint64_t resolve, mode
 // kernel's ".." : it reads links itself and holds a descriptor of each directory that it came
 // through, since the ".." of a directory that was just moved is elsewhere. EMFILE therefore also
 // means a path too deep for the descriptors left. ENOSYS: RESOLVE_NO_XDEV without statx(2)'s mount
-// number and without /proc, by one of which mounts are told apart.
+// number and without /proc, by one of which mounts are distinguished.
 int WalkBelow(int directory, const char* path, int flags, uint64_t resolve, mode_t mode = 0);
 
 }  // namespace plimsoll

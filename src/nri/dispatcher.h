@@ -34,7 +34,7 @@ class Dispatcher {
   absl::Status Ask(const std::shared_ptr<PluginConnection>& plugin, const PluginRequest& request,
                    google::protobuf::Message* response, bool* answered = nullptr);
 
-  // Sends an event to the plugins that know its object and haven't been told of this stage of it.
+  // Sends an event to the plugins that know its object and haven't received this stage of it.
   // Failures are logged.
   void TellStage(const PluginRequest& request, const std::string& id, Stage stage);
   // The same for all plugins that know the object.

@@ -172,7 +172,7 @@ TEST(MakingsTest, AJoinWaitsForUnhookedOnesThatBeganBefore) {
   unhooked.reset();
   waited.WaitForNotification();
   joiner.join();
-  // Nobody knows what a plugin that ended was told.
+  // Nobody knows what a plugin that ended has received.
   makings.ForgetHooked();
   EXPECT_FALSE(makings.AwaitUnhooked(SteadyNow(), never));
 }

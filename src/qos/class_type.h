@@ -67,7 +67,7 @@ class PendingReload {
   virtual std::vector<std::string> class_names() const = 0;
   // Changes that it would make, as lines for the log. Empty: none.
   virtual std::vector<std::string> changes() const = 0;
-  // The part of ClassType::warnings() that is known before it is in force.
+  // The part of ClassType::warnings() that is known before it is applied.
   virtual std::vector<std::string> warnings() const { return {}; }
   // Repairs made by Commit, as lines for the log: places where the kernel differed from a
   // definition that hasn't changed.

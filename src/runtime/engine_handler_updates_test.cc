@@ -258,7 +258,7 @@ TEST_F(EngineHandlerUpdatesTest, TheNodesShareDoesNotWaitForTheUpdateCommand) {
   EXPECT_TRUE(absl::IsFailedPrecondition(cancelled)) << cancelled;
 }
 
-// A kill between the update command and the update: the handler was told the new values.
+// A kill between the update command and the update: the handler received the new values.
 TEST_F(EngineHandlerUpdatesTest, AKillAfterTheUpdateCommandIsToldBackAtTheNextStart) {
   SetUpdateCommand("vm");
   const std::string pod = Pod(Spec("vm"));

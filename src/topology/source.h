@@ -36,7 +36,7 @@ class Source {
   virtual bool Heard() = 0;
   // The present state, checked against the machine.
   virtual SourceView Look(const Machine& machine) = 0;
-  // The reason why the topology of the last Look isn't in force, after the tracker has tried;
+  // The reason why the topology of the last Look isn't applied, after the tracker has tried;
   // empty: nothing does.
   virtual void TakeOutcome(const std::string& hindrance) { static_cast<void>(hindrance); }
   // Discards a topology kept from an earlier daemon. False: there is none in use.

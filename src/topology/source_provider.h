@@ -44,7 +44,7 @@ class ProviderSource : public Source, public std::enable_shared_from_this<Provid
     // Errors as in CheckAgainst; the previous topology stays. OK: the tracker looks at once and
     // uses it if it can.
     absl::Status Push(Topology topology) { return source_->Take(std::move(topology)); }
-    // The reason why the last pushed topology isn't in force (the partition, say, doesn't fit);
+    // The reason why the last pushed topology isn't applied (the partition, say, doesn't fit);
     // empty if nothing does. Waits for the tracker's look, for kMostWait at most.
     std::string AwaitOutcome() { return source_->AwaitOutcome(); }
 

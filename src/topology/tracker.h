@@ -69,7 +69,7 @@ struct TrackerNews {
 // changed, only memory is read again.
 //
 // A partition that doesn't fit doesn't stop the tracker, since a reboot with fewer CPUs would take
-// exec, stop and probes from the node: the previous one stays in force. Without a previous one, as
+// exec, stop and probes from the node: the previous one stays applied. Without a previous one, as
 // after a reboot, the usable rest is published and enforced. While the source has no usable
 // topology, nothing is published: the kernel's, in its place, would show what the author hides. The
 // partition is enforced all the same, cut from the kernel's.
@@ -92,7 +92,7 @@ class Tracker {
   Partition partition() const { return report_.partition(); }
   // Unknown facts about the machine, and why the last look changed nothing: a sentence each.
   std::vector<std::string> Troubles() const { return report_.Troubles(IsTold()); }
-  // The troubles that keep the configuration from being in force.
+  // The troubles that keep the configuration from being applied.
   std::vector<std::string> Misfits() const { return report_.Misfits(IsTold()); }
   InForce in_force() const { return report_.in_force(); }
   // True when the publisher has something; otherwise Misfits gives the reason.

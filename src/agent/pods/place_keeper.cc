@@ -40,7 +40,7 @@ int64_t SwapIn(const CriResources& resources) {
   return bytes;
 }
 
-// The swap that is in force; nullopt: neither the runtime nor an earlier update shows it.
+// The swap that applies now; nullopt: neither the runtime nor an earlier update shows it.
 std::optional<int64_t> KnownSwap(const ReportedResources& told, const CriResources& sent) {
   if (told.memory_limit_bytes > 0 && told.memory_swap_limit_bytes >= told.memory_limit_bytes) {
     return told.memory_swap_limit_bytes - told.memory_limit_bytes;
