@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
@@ -97,6 +98,9 @@ absl::StatusOr<ContainerRecord> EngineImpl::WaitContainer(absl::string_view id,
 absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grace) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
   const CallOff call_off(parts_.handler_updates.TurnsOf(*container), container->id);
+  // An update that found the container running asks for its turn while it is called off: later it
+  // would wait for others' turns, only to be refused.
+  absl::Cleanup await_update = [&container] { absl::MutexLock lock(&container->operation); };
   ContainerState state;
   {
     // Waits for a start under way. The lock is not held longer: a second stop may have less

@@ -1,9 +1,12 @@
 // The update command of runtime handlers, over stand-ins: its calls, its ends, and the return to
 // the old values.
 #include <map>
+#include <string>
+#include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -154,6 +157,49 @@ TEST_F(EngineHandlerUpdatesTest, AStopDoesNotWaitForTheUpdateCommand) {
   EXPECT_NE(first, std::string::npos) << told;
   EXPECT_NE(told.find(R"("vcpus":2)", first), std::string::npos) << told;
   EXPECT_FALSE(run_.Exists(WantedFile(pod)));
+}
+
+// It found the container running, and asks for its turn only after the exit is on record.
+TEST_F(EngineHandlerUpdatesTest, AnUpdateDuringAStopDoesNotWaitForAnothersTurn) {
+  SetSlowCommand("vm");
+  const std::string pod = Pod(Spec("vm"));
+  const std::string web = Create(pod, Web());
+  const std::string job = Create(pod, EngineTest::Spec("job"));
+  ASSERT_TRUE(engine_->StartContainer(web).ok());
+  ASSERT_TRUE(engine_->StartContainer(job).ok());
+  absl::Notification has_looked;
+  absl::Notification has_stopped;
+  absl::Notification is_refused;
+  std::thread update;
+  std::thread::id updater;
+  Slowly([&] { return engine_->UpdateResources(web, To("3500m", "1Gi")); },
+         [&] {
+           cgroups_.on_layout = [&] {
+             if (std::this_thread::get_id() != updater || has_looked.HasBeenNotified()) return;
+             has_looked.Notify();
+             has_stopped.WaitForNotificationWithTimeout(absl::Milliseconds(200));
+           };
+           cgroups_.on_kill = [&](absl::string_view, absl::Time) {
+             if (update.joinable()) return absl::OkStatus();
+             absl::Notification is_known;
+             update = std::thread([&] {
+               is_known.WaitForNotification();
+               EXPECT_TRUE(
+                   absl::IsFailedPrecondition(engine_->UpdateResources(job, To("2500m", "1Gi"))));
+               is_refused.Notify();
+             });
+             updater = update.get_id();
+             is_known.Notify();
+             has_looked.WaitForNotification();
+             return absl::OkStatus();
+           };
+           EXPECT_TRUE(engine_->StopContainer(job, absl::ZeroDuration()).ok());
+           has_stopped.Notify();
+           EXPECT_TRUE(is_refused.WaitForNotificationWithTimeout(absl::Seconds(20)));
+           EXPECT_TRUE(engine_->StopContainer(web, absl::ZeroDuration()).ok());
+         })
+      .IgnoreError();
+  update.join();
 }
 
 TEST_F(EngineHandlerUpdatesTest, ARemovalOfAContainerDoesNotWaitForTheUpdateCommand) {

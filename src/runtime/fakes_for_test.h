@@ -288,6 +288,7 @@ class FakeCgroups : public linux::CgroupManager {
   std::function<void()> on_create;
   std::function<void()> on_apply;
   std::function<absl::Status(absl::string_view path, absl::Time deadline)> on_kill;
+  std::function<void()> on_layout;
 
   std::set<std::string> groups() const {
     absl::MutexLock lock(&mutex_);
@@ -298,7 +299,10 @@ class FakeCgroups : public linux::CgroupManager {
     groups_.insert(path);
   }
 
-  linux::CgroupLayout layout() const override { return machine; }
+  linux::CgroupLayout layout() const override {
+    if (on_layout) on_layout();
+    return machine;
+  }
   linux::CgroupLayout machine = linux::CgroupLayout::kV2;
   std::vector<std::string> Controllers() const override { return controllers; }
   std::vector<std::string> controllers = {"cpuset"};
