@@ -39,21 +39,10 @@ std::string PodWith(const std::string& name, const std::string& classes,
                       classes, "}}, command: [sh, -c, '", kSleeps, "']}]}}");
 }
 
-const Json& MainOf(const Json& pod) {
-  return pod["status"]["containerStatuses"][0];
-}
-
-bool MainIsReady(const Json& pod) {
-  return MainOf(pod).value("ready", false);
-}
-
-std::string MainId(const Json& pod) {
-  return CriId(MainOf(pod));
-}
-
 // The class in the pod's status; empty: none.
 std::string ShownClass(const Json& pod, const std::string& type) {
-  const Json classes = MainOf(pod).value("/resources/classes"_json_pointer, Json::object());
+  const Json classes =
+      ContainerStatus(pod).value("/resources/classes"_json_pointer, Json::object());
   return classes.value(type, "");
 }
 
@@ -88,7 +77,7 @@ class AgentClassFieldsTest : public NodeTest {
   void Run(const std::string& name, const std::string& manifest) {
     const absl::Status applied = TryApply(manifest);
     ASSERT_TRUE(applied.ok()) << applied;
-    ASSERT_TRUE(agent_->Await(name, MainIsReady));
+    ASSERT_TRUE(agent_->Await(name, IsReady));
   }
   void Remove(const std::string& pod) {
     const absl::Status deleted = agent_->client().Delete("default", pod, std::nullopt);
@@ -97,7 +86,7 @@ class AgentClassFieldsTest : public NodeTest {
   }
   bool AwaitClass(const std::string& pod, const std::string& type, const std::string& name) {
     return agent_->Await(pod, [&](const Json& object) {
-      return MainIsReady(object) && ShownClass(object, type) == name;
+      return IsReady(object) && ShownClass(object, type) == name;
     });
   }
   // The class in force, by the runtime; empty: none.
@@ -122,7 +111,7 @@ class AgentClassFieldsTest : public NodeTest {
     const std::string before = MainId(agent_->Pod(pod));
     ASSERT_TRUE(StopContainer(before, 5).ok());
     ASSERT_TRUE(agent_->Await(
-        pod, [&](const Json& object) { return MainIsReady(object) && MainId(object) != before; }));
+        pod, [&](const Json& object) { return IsReady(object) && MainId(object) != before; }));
   }
 
   std::optional<AgentProcess> agent_;
@@ -169,7 +158,7 @@ TEST_F(AgentClassFieldsTest, AClassChangesWhileItsContainerRuns) {
   ASSERT_TRUE(AwaitClass("web", "oom", "first"));
   EXPECT_EQ(Score("web"), "800\n");
   EXPECT_EQ(MainId(agent_->Pod("web")), id);
-  EXPECT_EQ(MainOf(agent_->Pod("web"))["restartCount"], 0);
+  EXPECT_EQ(ContainerStatus(agent_->Pod("web"))["restartCount"], 0);
   Restart("web");
   EXPECT_EQ(HeldClass("web", "oom"), "first");
 }
@@ -258,7 +247,7 @@ TEST_F(AgentClassFieldsTest, TheGateGoesOffAndOnAgainWithRunningPods) {
   const std::string noted = MainId(agent_->Pod("noted"));
   Begin("ClassResources: false");
   for (const auto& [pod, id] : {std::pair("field", field), std::pair("noted", noted)}) {
-    ASSERT_TRUE(agent_->Await(pod, MainIsReady));
+    ASSERT_TRUE(agent_->Await(pod, IsReady));
     EXPECT_EQ(MainId(agent_->Pod(pod)), id) << "it runs on";
     EXPECT_EQ(HeldClass(pod, "oom"), "more") << "in its class";
   }
@@ -281,7 +270,7 @@ TEST_F(AgentClassFieldsTest, TheGateGoesOffAndOnAgainWithRunningPods) {
 
   Begin("");
   ASSERT_TRUE(AwaitClass("field", "oom", "more")) << "a field is put in force again";
-  ASSERT_TRUE(agent_->Await("noted", MainIsReady));
+  ASSERT_TRUE(agent_->Await("noted", IsReady));
   EXPECT_EQ(HeldClass("noted", "oom"), "late") << "an annotation counts at the next start";
   Restart("noted");
   EXPECT_EQ(HeldClass("noted", "oom"), "more");

@@ -86,7 +86,7 @@ class AgentContainerdTest : public ::testing::Test {
         "{apiVersion: v1, kind: Pod, metadata: {name: ", name, ", annotations: {", annotations,
         "}}, spec: {hostNetwork: true, containers: [{name: main, image: busybox, imagePullPolicy: "
         "Never, command: [sh, -c, '",
-        kForever, "'], resources: {", resources, "}}]}}"));
+        kUntilTerm, "'], resources: {", resources, "}}]}}"));
   }
   cri::ContainerStatus Status(const std::string& container) {
     cri::ContainerStatusRequest request;
@@ -109,7 +109,7 @@ class AgentContainerdTest : public ::testing::Test {
   // The settings of the pod's container, from the kernel.
   linux::CgroupSettings SettingsOf(const std::string& pod, const std::string& qos) {
     const auto settings =
-        Cgroups().Read(absl::StrCat(GroupOf(pod, qos), "/", IdOf(agents_->Pod(pod))));
+        Cgroups().Read(absl::StrCat(GroupOf(pod, qos), "/", MainId(agents_->Pod(pod))));
     EXPECT_TRUE(settings.ok()) << settings.status();
     return settings.value_or(linux::CgroupSettings());
   }
@@ -154,7 +154,8 @@ TEST_F(AgentContainerdTest, TheMachinesOwnTopologyMakesTheNode) {
   Begin("resourceDiscovery: cri\n");
   EXPECT_EQ(agents_.NodeReady()["status"], "False");
   EXPECT_EQ(agents_.NodeReady()["reason"], "TopologyUnsupported");
-  const auto applied = agents_->client().Apply(PodManifest("web", kForever, "hostNetwork: true, "));
+  const auto applied =
+      agents_->client().Apply(PodManifest("web", kUntilTerm, "hostNetwork: true, "));
   EXPECT_EQ(applied.status().code(), absl::StatusCode::kUnavailable) << applied.status();
   EXPECT_EQ(Sandboxes(), 0u);
 }
@@ -162,12 +163,12 @@ TEST_F(AgentContainerdTest, TheMachinesOwnTopologyMakesTheNode) {
 TEST_F(AgentContainerdTest, APodOfAFileRunsChangesAndGoes) {
   Begin();
   const std::string spec = "hostNetwork: true, ";
-  agents_->WriteManifest("web.yaml", PodManifest("web", kForever, spec));
+  agents_->WriteManifest("web.yaml", PodManifest("web", kUntilTerm, spec));
   ASSERT_TRUE(agents_->Await("web", IsReady));
   const Json first = agents_->Pod("web");
-  EXPECT_THAT(ContainerOf(first).value("containerID", ""), HasSubstr("containerd://"));
+  EXPECT_THAT(ContainerStatus(first).value("containerID", ""), HasSubstr("containerd://"));
 
-  agents_->WriteManifest("web.yaml", PodManifest("web", absl::StrCat("true; ", kForever), spec));
+  agents_->WriteManifest("web.yaml", PodManifest("web", absl::StrCat("true; ", kUntilTerm), spec));
   ASSERT_TRUE(agents_->Await("web", [&](const Json& pod) {
     return pod["metadata"]["uid"] != first["metadata"]["uid"] && IsReady(pod);
   }));
@@ -196,14 +197,14 @@ TEST_F(AgentContainerdTest, ContainersEndAndAreRestarted) {
   Apply("crash", "exit 1");
   ASSERT_TRUE(agents_->AwaitPhase("job", "Failed"));
   const Json job = agents_->Pod("job");
-  EXPECT_EQ(ContainerOf(job)["state"]["terminated"]["exitCode"], 3);
-  EXPECT_EQ(ContainerOf(job)["restartCount"], 0);
+  EXPECT_EQ(ContainerStatus(job)["state"]["terminated"]["exitCode"], 3);
+  EXPECT_EQ(ContainerStatus(job)["restartCount"], 0);
   ASSERT_TRUE(agents_->Await("crash", [](const Json& pod) {
-    const Json& state = ContainerOf(pod)["state"];
+    const Json& state = ContainerStatus(pod)["state"];
     return state.contains("waiting") && state["waiting"]["reason"] == "CrashLoopBackOff" &&
-           ContainerOf(pod)["restartCount"] == 1;
+           ContainerStatus(pod)["restartCount"] == 1;
   }));
-  EXPECT_EQ(ContainerOf(agents_->Pod("crash"))["lastState"]["terminated"]["exitCode"], 1);
+  EXPECT_EQ(ContainerStatus(agents_->Pod("crash"))["lastState"]["terminated"]["exitCode"], 1);
   agents_.Delete("job");
   agents_.Delete("crash");
   EXPECT_EQ(Sandboxes(), 0u);
@@ -211,7 +212,7 @@ TEST_F(AgentContainerdTest, ContainersEndAndAreRestarted) {
 
 TEST_F(AgentContainerdTest, LogsAreReadAndCommandsAreGivenAUrl) {
   Begin();
-  Apply("web", absl::StrCat("echo ready; ", kForever));
+  Apply("web", absl::StrCat("echo ready; ", kUntilTerm));
   ASSERT_TRUE(agents_->Await("web", IsReady));
   EXPECT_TRUE(Eventually([this] { return absl::StrContains(Ask("GET", "web/log"), "ready\n"); }));
   EXPECT_THAT(Ask("POST", "web/exec?command=true"), HasSubstr("\"http://127.0.0.1:"));
@@ -233,7 +234,7 @@ TEST_F(AgentContainerdTest, InitContainersRunFirstAndSidecarsEndLast) {
   const std::string side = absl::StrCat(
       "{name: side, image: busybox, imagePullPolicy: Never, restartPolicy: Always, command: [sh, "
       "-c, 'echo side >> /v/order; ",
-      kForever, "'], volumeMounts: [{name: v, mountPath: /v}]}], ");
+      kUntilTerm, "'], volumeMounts: [{name: v, mountPath: /v}]}], ");
   agents_.Apply(absl::StrCat(head, init, side,
                              "containers: [{name: main, image: busybox, imagePullPolicy: Never, "
                              "command: [sh, -c, '",
@@ -245,13 +246,13 @@ TEST_F(AgentContainerdTest, InitContainersRunFirstAndSidecarsEndLast) {
   EXPECT_TRUE(inits[1]["state"].contains("terminated"));
   const int64_t side_started = Status(CriId(inits[1])).started_at();
   EXPECT_LE(Status(CriId(inits[0])).finished_at(), side_started);
-  EXPECT_LE(side_started, Status(IdOf(pod)).created_at());
+  EXPECT_LE(side_started, Status(MainId(pod)).created_at());
   agents_.Delete("order");
 }
 
 TEST_F(AgentContainerdTest, PodsOutliveAKillOfEither) {
   Begin();
-  Apply("web", kForever);
+  Apply("web", kUntilTerm);
   ASSERT_TRUE(agents_->Await("web", IsReady));
   const Json before = agents_->Pod("web");
   agents_.Kill();
@@ -261,7 +262,7 @@ TEST_F(AgentContainerdTest, PodsOutliveAKillOfEither) {
   containerd_.Kill();
   EXPECT_TRUE(Eventually([this] { return agents_.NodeReady()["reason"] == "KubeletNotReady"; }));
   // Taken while the runtime is away.
-  Apply("late", kForever);
+  Apply("late", kUntilTerm);
   const absl::Status started = containerd_.Start();
   ASSERT_TRUE(started.ok()) << started;
   ASSERT_TRUE(agents_->Await("late", IsReady));
@@ -300,7 +301,7 @@ TEST_F(AgentContainerdTest, TheStatusHasTheAmountsAsWritten) {
   ApplyWith("web", "", "requests: {cpu: 10m, memory: 20M}, limits: {memory: 200M}");
   ASSERT_TRUE(agents_->Await("web", IsReady));
   EXPECT_EQ(
-      ContainerOf(agents_->Pod("web"))["resources"],
+      ContainerStatus(agents_->Pod("web"))["resources"],
       (Json{{"limits", {{"memory", "200M"}}}, {"requests", {{"cpu", "10m"}, {"memory", "20M"}}}}));
   agents_.Delete("web");
 }
@@ -355,7 +356,7 @@ TEST_F(AgentContainerdTest, AFieldOfClassesIsRejectedPassedOrForbidden) {
 // This one has RDT switched off, and refuses them.
 TEST_F(AgentContainerdTest, AnnotationsThatContainerdKnowsReachIt) {
   const auto is_refused = [](const Json& pod) {
-    const Json waiting = ContainerOf(pod)["state"].value("waiting", Json::object());
+    const Json waiting = ContainerStatus(pod)["state"].value("waiting", Json::object());
     return waiting.value("reason", "") == "CreateContainerError" &&
            absl::StrContains(waiting.value("message", ""), "RDT");
   };
@@ -407,23 +408,23 @@ TEST_F(AgentContainerdTest, AResizeIsMadeWithoutTellingOfThePod) {
   ApplyWith("web", "", "limits: {memory: 64Mi}");
   ASSERT_TRUE(agents_->Await("web", IsReady));
   const Json before = agents_->Pod("web");
-  EXPECT_EQ(ContainerOf(before)["resources"],
+  EXPECT_EQ(ContainerStatus(before)["resources"],
             (Json{{"limits", {{"memory", "64Mi"}}}, {"requests", {{"memory", "64Mi"}}}}));
   const auto resized = agents_->client().Resize("default", "web", MemoryPatch());
   ASSERT_TRUE(resized.ok()) << resized.status();
   EXPECT_TRUE(Eventually([this] { return agents_.HasEvent("web", "ResizeCompleted"); }));
   // The event comes before the status.
   ASSERT_TRUE(agents_->Await("web", [](const Json& pod) {
-    return ContainerOf(pod).value("/resources/limits/memory"_json_pointer, "") == "128Mi";
+    return ContainerStatus(pod).value("/resources/limits/memory"_json_pointer, "") == "128Mi";
   }));
   EXPECT_EQ(SettingsOf("web", "burstable").memory_limit_bytes, 128 << 20);
   const auto pod = Cgroups().Read(GroupOf("web", "burstable"));
   ASSERT_TRUE(pod.ok()) << pod.status();
   EXPECT_EQ(pod->memory_limit_bytes, 128 << 20);
   const Json after = agents_->Pod("web");
-  EXPECT_EQ(ContainerOf(after)["resources"],
+  EXPECT_EQ(ContainerStatus(after)["resources"],
             (Json{{"limits", {{"memory", "128Mi"}}}, {"requests", {{"memory", "128Mi"}}}}));
-  EXPECT_EQ(ContainerOf(after)["allocatedResources"]["memory"], "128Mi");
+  EXPECT_EQ(ContainerStatus(after)["allocatedResources"]["memory"], "128Mi");
   agents_.ExpectUntouched("web", before);
   const auto events = agents_->client().Events("", "");
   ASSERT_TRUE(events.ok()) << events.status();

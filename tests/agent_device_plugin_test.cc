@@ -26,12 +26,6 @@ constexpr char kTwo[] =
     "mount /usr/lib:/tpu:ro\n"
     "annotation plimsoll-test.com/driver=1.2\n";
 
-bool IsReady(const Json& pod) {
-  const Json& status = pod["status"];
-  return status.contains("containerStatuses") &&
-         status["containerStatuses"][0].value("ready", false);
-}
-
 class AgentDevicePluginTest : public RecordedAgentTest {
  protected:
   AgentDevicePluginTest()

@@ -22,16 +22,7 @@ using Json = nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-constexpr char kForever[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
 constexpr char kCard[] = "plimsoll-test.com/card";
-
-const Json& ContainerOf(const Json& pod) {
-  return pod["status"]["containerStatuses"][0];
-}
-
-bool IsReady(const Json& pod) {
-  return ContainerOf(pod).value("ready", false);
-}
 
 // Two cards, which tell their number by a variable, and a node of the host's.
 class AgentDevicesTest : public NodeAgentTest {
@@ -58,9 +49,9 @@ class AgentDevicesTest : public NodeAgentTest {
         script, "'], resources: {limits: {", limits, "}}}]}}"));
   }
   void ApplyWithCards(const std::string& name, int cards) {
-    Apply(name, kForever, absl::StrCat(kCard, ": ", cards));
+    Apply(name, kUntilTerm, absl::StrCat(kCard, ": ", cards));
   }
-  std::string IdOf(const std::string& pod) { return CriId(ContainerOf(agent_.Pod(pod))); }
+  std::string IdOf(const std::string& pod) { return CriId(ContainerStatus(agent_.Pod(pod))); }
   // The number of the only card in the pod's container.
   std::string CardOf(const std::string& pod) {
     return ExecOutput(IdOf(pod), "test -c /dev/card && echo -n $CARD");
@@ -91,7 +82,7 @@ TEST_F(AgentDevicesTest, EachDeviceIsOnePodsUntilItsEnd) {
   const std::string first = CardOf("a");
   EXPECT_EQ(first, "0");
   EXPECT_EQ(CardOf("b"), "1");
-  EXPECT_EQ(ContainerOf(agent_.Pod("b"))["allocatedResourcesStatus"],
+  EXPECT_EQ(ContainerStatus(agent_.Pod("b"))["allocatedResourcesStatus"],
             Json::parse(R"([{"name": "plimsoll-test.com/card",
                              "resources": [{"resourceID": "plimsoll-test.com/card=1",
                                             "health": "Healthy"}]}])"));
@@ -115,7 +106,7 @@ TEST_F(AgentDevicesTest, APluginsDeviceIsInTheContainer) {
                       "device a path=/dev/kmsg cdi=plimsoll-test.com/card=1\n"
                       "env DRIVER=1.2\nmount /proc:/tpu:ro\n");
   ASSERT_TRUE(plugin.AwaitNode(1, 1));
-  Apply("a", kForever, "plimsoll-test.com/tpu: 1");
+  Apply("a", kUntilTerm, "plimsoll-test.com/tpu: 1");
   ASSERT_TRUE(agent_.Await("a", IsReady));
   EXPECT_EQ(ExecOutput(IdOf("a"),
                        "test -c /dev/kmsg && test -e /tpu/version && test -c /dev/card && "
@@ -154,7 +145,7 @@ TEST_F(AgentDevicesTest, AnEndedPodsDevicesAreFree) {
   ApplyWithCards("next", 2);
   ASSERT_TRUE(agent_.Await("next", IsReady));
   EXPECT_TRUE(agent_.Await("job", [](const Json& pod) {
-    return !ContainerOf(pod).contains("allocatedResourcesStatus");
+    return !ContainerStatus(pod).contains("allocatedResourcesStatus");
   }));
   Restart();
   // No pod is rejected before all of before have been looked at.
@@ -171,7 +162,7 @@ TEST_F(AgentDevicesTest, AFailedPodHoldsItsDevicesUntilItsContainersHaveExited) 
           absl::StrCat("activeDeadlineSeconds: ", deadline_s,
                        ", terminationGracePeriodSeconds: 600, "));
     ASSERT_TRUE(agent_.AwaitPhase("stubborn", "Failed"));
-    if (ContainerOf(agent_.Pod("stubborn"))["state"].contains("running")) break;
+    if (ContainerStatus(agent_.Pod("stubborn"))["state"].contains("running")) break;
     ASSERT_LT(deadline_s, 30) << agent_.Log();
     ASSERT_NO_FATAL_FAILURE(Remove("stubborn"));
   }
@@ -199,7 +190,7 @@ Holders HoldersOf(const std::vector<Json>& pods) {
     const Json& status = pod["status"];
     if (status["phase"] == "Failed" || !status.contains("containerStatuses")) continue;
     for (const Json& devices :
-         ContainerOf(pod).value("allocatedResourcesStatus", Json(Json::array()))) {
+         ContainerStatus(pod).value("allocatedResourcesStatus", Json(Json::array()))) {
       for (const Json& card : devices["resources"]) {
         holders.pods[card["resourceID"]].push_back(name);
       }
@@ -241,7 +232,7 @@ TEST_F(AgentDevicesTest, NoKillGivesADeviceToTwoPods) {
         .Apply(absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: p", 10 + round,
                             "}, spec: {containers: [{name: main, image: busybox, "
                             "imagePullPolicy: Never, command: [sh, -c, '",
-                            kForever, "'], resources: {limits: {", kCard, ": 1}}}]}}"))
+                            kUntilTerm, "'], resources: {limits: {", kCard, ": 1}}}]}}"))
         .status()
         .IgnoreError();
     killer.join();
@@ -258,7 +249,7 @@ TEST_F(AgentDevicesTest, NoKillGivesADeviceToTwoPods) {
 }
 
 TEST_F(AgentDevicesTest, ANodeOfTheHostHasItsPermissions) {
-  Apply("reader", kForever, "plimsoll-test.com/log: 1");
+  Apply("reader", kUntilTerm, "plimsoll-test.com/log: 1");
   ASSERT_TRUE(agent_.Await("reader", IsReady));
   // Only the control group may decide; nothing is written.
   EXPECT_EQ(ExecOutput(IdOf("reader"),
@@ -278,7 +269,7 @@ TEST_F(AgentDevicesTest, ADeviceThatLeftTheConfigurationIsNamed) {
   ASSERT_TRUE(Host().ReplaceFile(path, config).ok());
   Begin();
   ASSERT_TRUE(agent_.Await("a", IsReady));
-  EXPECT_THAT(ContainerOf(agent_.Pod("a")).value("allocatedResourcesStatus", Json()).dump(),
+  EXPECT_THAT(ContainerStatus(agent_.Pod("a")).value("allocatedResourcesStatus", Json()).dump(),
               HasSubstr("\"Unknown\""));
   ASSERT_TRUE(StopContainer(IdOf("a"), 0).ok());
   ASSERT_TRUE(Eventually([&] { return !agent_.Event("a", "FailedCreatePodSandBox").is_null(); },

@@ -24,18 +24,11 @@ using Json = nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr char kLong[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
-
-bool Runs(const Json& pod) {
-  return pod["status"].contains("containerStatuses") &&
-         pod["status"]["containerStatuses"][0].value("ready", false);
-}
-
 class AgentFaultsTest : public NodeAgentTest {
  protected:
   explicit AgentFaultsTest(const std::string& config = "cgroupsPerQOS: false\n")
       : NodeAgentTest(config) {}
-  void Apply(const std::string& name) { NodeAgentTest::Apply(PodManifest(name, kLong)); }
+  void Apply(const std::string& name) { NodeAgentTest::Apply(PodManifest(name, kUntilTerm)); }
   // The message of the pod's event with this reason, once there is one.
   std::string AwaitEvent(const std::string& pod, const std::string& reason) {
     std::string message;
@@ -95,14 +88,14 @@ class AgentFullDiskTest : public AgentFaultsTest {
 
 TEST_F(AgentFullDiskTest, PodsAreDeletedOnAFullDisk) {
   Apply("web");
-  ASSERT_TRUE(agent_.Await("web", Runs));
+  ASSERT_TRUE(agent_.Await("web", IsReady));
   Fill();
   std::vector<std::string> pods = {"web"};
   // The database's log may have some room left.
   absl::Status full;
   for (int i = 0; i < 200 && full.ok(); ++i) {
     const std::string name = absl::StrCat("pod-", i);
-    full = agent_.client().Apply(PodManifest(name, kLong)).status();
+    full = agent_.client().Apply(PodManifest(name, kUntilTerm)).status();
     if (full.ok()) pods.push_back(name);
   }
   EXPECT_TRUE(absl::IsResourceExhausted(full)) << full;
@@ -117,15 +110,15 @@ TEST_F(AgentFullDiskTest, PodsAreDeletedOnAFullDisk) {
   }));
   ASSERT_EQ(unlink(Filler().c_str()), 0);
   ASSERT_NO_FATAL_FAILURE(Apply("after"));
-  ASSERT_TRUE(agent_.Await("after", Runs));
+  ASSERT_TRUE(agent_.Await("after", IsReady));
   Delete("after", 0);
   EXPECT_TRUE(agent_.AwaitGone("after"));
 }
 
 TEST_F(AgentFaultsTest, WithoutItsDatabaseTheAgentDoublesNoPod) {
   ASSERT_NO_FATAL_FAILURE(Begin());
-  agent_.WriteManifest("web.yaml", PodManifest("web", kLong));
-  ASSERT_TRUE(agent_.Await("web", Runs));
+  agent_.WriteManifest("web.yaml", PodManifest("web", kUntilTerm));
+  ASSERT_TRUE(agent_.Await("web", IsReady));
   const std::vector<std::string> before = Sandboxes();
   ASSERT_EQ(before.size(), 1u);
   agent_.Kill();
@@ -171,7 +164,7 @@ TEST_F(AgentNetworkFaultsTest, AKillDuringASandboxsStartLeavesNoneBehind) {
                                    "; until [ -e ", go_on, " ]; do sleep 0.1; done; fi\n",
                                    "printf %s \"$input\" | /usr/lib/cni/tuning\n"));
   WriteConfig(Bridge() + R"(, {"type": "slow"})");
-  ASSERT_TRUE(agent_.client().Apply(PodManifest("web", kLong)).ok());
+  ASSERT_TRUE(agent_.client().Apply(PodManifest("web", kUntilTerm)).ok());
   ASSERT_TRUE(Eventually([&] { return Host().Exists(begun); })) << agent_.Log();
   agent_.Kill();
   ASSERT_NO_FATAL_FAILURE(Begin());
@@ -189,13 +182,13 @@ TEST_F(AgentFaultsTest, AFrozenRuntimeHoldsUpNoApply) {
   ASSERT_NO_FATAL_FAILURE(Begin());
   ASSERT_EQ(kill(node_.daemon_pid(), SIGSTOP), 0);
   const absl::Time begun = absl::Now();
-  const auto applied =
-      agent_.client().Apply(PodManifest("one", kLong) + "---\n" + PodManifest("two", kLong));
+  const auto applied = agent_.client().Apply(PodManifest("one", kUntilTerm) + "---\n" +
+                                             PodManifest("two", kUntilTerm));
   EXPECT_TRUE(applied.ok()) << applied.status();
   EXPECT_LT(absl::Now() - begun, Patience(absl::Seconds(20)));
   ASSERT_EQ(kill(node_.daemon_pid(), SIGCONT), 0);
-  EXPECT_TRUE(agent_.Await("one", Runs));
-  EXPECT_TRUE(agent_.Await("two", Runs));
+  EXPECT_TRUE(agent_.Await("one", IsReady));
+  EXPECT_TRUE(agent_.Await("two", IsReady));
 }
 
 // An agent whose node is the machine's own: it waits for no runtime.
@@ -213,7 +206,8 @@ TEST_F(AgentOfALocalNodeTest, AKubeletsPodsAreFoundWhenTheRuntimeComesLater) {
   const absl::Status started = node_.StartDaemon();
   ASSERT_TRUE(started.ok()) << started;
   // Not before the agent has connected again.
-  ASSERT_TRUE(Eventually([&] { return agent_.client().Apply(PodManifest("web", kLong)).ok(); }));
+  ASSERT_TRUE(
+      Eventually([&] { return agent_.client().Apply(PodManifest("web", kUntilTerm)).ok(); }));
   EXPECT_THAT(AwaitEvent("web", "FailedCreatePodSandBox"), HasSubstr("was made by a kubelet"));
   EXPECT_EQ(Sandboxes(), std::vector<std::string>{kubelets});
 }
@@ -232,14 +226,14 @@ TEST_F(AgentWithoutTopologyTest, TheApiAnswersBeforeTheFirstTopology) {
   ASSERT_TRUE(spawned.ok()) << spawned;
   ASSERT_TRUE(Eventually([&] { return agent_.client().Node().ok(); })) << agent_.Log();
   EXPECT_THAT(agent_.client().Node()->dump(), HasSubstr("TopologyPending"));
-  const absl::Status refused = agent_.client().Apply(PodManifest("web", kLong)).status();
+  const absl::Status refused = agent_.client().Apply(PodManifest("web", kUntilTerm)).status();
   EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()), HasSubstr("the node's topology isn't known"));
   ASSERT_EQ(kill(node_.daemon_pid(), SIGCONT), 0);
   const absl::Status ready = agent_.AwaitReady();
   ASSERT_TRUE(ready.ok()) << ready;
   ASSERT_NO_FATAL_FAILURE(Apply("web"));
-  EXPECT_TRUE(agent_.Await("web", Runs));
+  EXPECT_TRUE(agent_.Await("web", IsReady));
 }
 
 }  // namespace

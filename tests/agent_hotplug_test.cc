@@ -23,7 +23,6 @@ namespace {
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
 
-constexpr char kForever[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
 constexpr int64_t kGi = int64_t{1} << 30;
 
 // Constructed before the node whose configuration names it.
@@ -75,7 +74,7 @@ class AgentHotPlugTest : protected ChangingTopology, public NodeAgentTest {
     NodeAgentTest::Apply(absl::StrCat(
         "{apiVersion: v1, kind: Pod, metadata: {name: ", name, "}, spec: {containers: [{name: ",
         "main, image: busybox, imagePullPolicy: Never, resources: ", resources,
-        ", command: [sh, -c, '", kForever, "']}]}}"));
+        ", command: [sh, -c, '", kUntilTerm, "']}]}}"));
   }
   void Run(const std::string& name, const std::string& resources) {
     Apply(name, resources);
@@ -252,7 +251,7 @@ TEST_F(ReservingTest, ATopologyThatIsTooSmallIsUnusableAtTheStartAndLater) {
   EXPECT_TRUE(IsNotReady("TopologyUnusable")) << agent_.Log();
   EXPECT_TRUE(HasNodeEvent("TopologyUnusable"));
   EXPECT_EQ(Capacity("memory"), "4Gi") << "the last good one's";
-  EXPECT_FALSE(agent_.client().Apply(PodManifest("new", kForever)).ok()) << "new pods wait";
+  EXPECT_FALSE(agent_.client().Apply(PodManifest("new", kUntilTerm)).ok()) << "new pods wait";
   EXPECT_EQ(agent_.Phase("web"), "Running");
   Put("8Gi", 2);
   ASSERT_TRUE(IsReady()) << agent_.Log();
@@ -333,15 +332,15 @@ TEST_F(StaticCpusTest, ReservedCpusOutsideOfTheTopologyAreTheSystems) {
 }
 
 // The daemon keeps a CPU, and the agent reserves none.
-class PartitionTest : public AgentHotPlugTest {
+class DaemonReservesTest : public AgentHotPlugTest {
  protected:
-  PartitionTest()
+  DaemonReservesTest()
       : AgentHotPlugTest(
             "cpuManagerPolicy: static\n",
             absl::StrCat("nodeResources: {cpus: {reserved: \"", UsableCpus()[0], "\"}}\n")) {}
 };
 
-TEST_F(PartitionTest, TheStaticPolicyNeedsNoFurtherReservedCpus) {
+TEST_F(DaemonReservesTest, TheStaticPolicyNeedsNoFurtherReservedCpus) {
   Begin();
   ASSERT_TRUE(IsReady()) << agent_.Log();
   EXPECT_EQ(Capacity("cpu", "allocatable"), Capacity("cpu"));

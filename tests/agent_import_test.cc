@@ -17,12 +17,6 @@ using Json = nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr char kForever[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
-
-bool IsReady(const Json& pod) {
-  return pod["status"]["containerStatuses"][0].value("ready", false);
-}
-
 // The CPU of the wish is the machine's last one: by itself the agent would choose the first.
 class AgentImportTest : public NodeAgentTest {
  protected:
@@ -110,7 +104,7 @@ TEST_F(AgentImportTest, APodKeepsItsCpu) {
   const auto applied = agent_.client().Apply(absl::StrCat(
       "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: main, image: "
       "busybox, imagePullPolicy: Never, command: [sh, -c, '",
-      kForever, "'], resources: {limits: {cpu: 1, memory: 64Mi}}}]}}"));
+      kUntilTerm, "'], resources: {limits: {cpu: 1, memory: 64Mi}}}]}}"));
   ASSERT_TRUE(applied.ok()) << applied.status();
   ASSERT_TRUE(agent_.Await("web", IsReady));
   const std::string id = CriId(agent_.Pod("web")["status"]["containerStatuses"][0]);

@@ -22,16 +22,7 @@ namespace {
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
 
-constexpr char kWaits[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
 constexpr char kStubborn[] = "trap true TERM; while :; do sleep 0.1; done";
-
-const Json& MainOf(const Json& pod) {
-  return pod["status"]["containerStatuses"][0];
-}
-
-bool Runs(const Json& pod) {
-  return MainOf(pod).value("ready", false);
-}
 
 // A container in YAML's flow style.
 std::string ContainerText(const std::string& name, const std::string& script,
@@ -59,7 +50,7 @@ class AgentLifeTest : public NodeAgentTest {
     absl::Duration shortest = absl::InfiniteDuration();
     for (int i = 0; i < 3 && shortest >= enough && !HasFailure(); ++i) {
       ApplyPod(name, spec);
-      EXPECT_TRUE(agent_.Await(name, Runs));
+      EXPECT_TRUE(agent_.Await(name, IsReady));
       const absl::Time begin = absl::Now();
       Delete(name);
       EXPECT_TRUE(agent_.AwaitGone(name));
@@ -115,12 +106,13 @@ TEST_F(AgentLifeTest, LastWordsOfTheRunBeforeStay) {
                                       "printf first > /dev/termination-log; exit 1",
                                       "volumeMounts: [{name: v, mountPath: /v}], "),
                         "]"));
-  ASSERT_TRUE(agent_.Await(
-      "again", [](const Json& pod) { return MainOf(pod)["restartCount"] == 1 && Runs(pod); }));
+  ASSERT_TRUE(agent_.Await("again", [](const Json& pod) {
+    return ContainerStatus(pod)["restartCount"] == 1 && IsReady(pod);
+  }));
   agent_.Kill();
   Begin();
-  ASSERT_TRUE(agent_.Await("again", Runs));
-  EXPECT_EQ(MainOf(agent_.Pod("again"))["lastState"]["terminated"]["message"], "first");
+  ASSERT_TRUE(agent_.Await("again", IsReady));
+  EXPECT_EQ(ContainerStatus(agent_.Pod("again"))["lastState"]["terminated"]["message"], "first");
 }
 
 // Without the shared period the sidecar would have eight seconds more.
@@ -153,7 +145,7 @@ TEST_F(AgentLifeTest, AShorterDeletionOvertakesASidecarsWait) {
   ApplyPod("hurry", absl::StrCat("terminationGracePeriodSeconds: 600, initContainers: [",
                                  ContainerText("side", kStubborn, "restartPolicy: Always, "),
                                  "], containers: [", ContainerText("main", kStubborn), "]"));
-  ASSERT_TRUE(agent_.Await("hurry", Runs));
+  ASSERT_TRUE(agent_.Await("hurry", IsReady));
   Delete("hurry");
   EXPECT_TRUE(Eventually([&] { return !Event("hurry", "Killing").empty(); }));
   Delete("hurry", 1);
@@ -175,7 +167,7 @@ TEST_F(AgentLifeTest, SidecarsEndAfterTheRestAndInReverse) {
                                  "}}], initContainers: [", one("a", "restartPolicy: Always, "),
                                  ", ", one("b", "restartPolicy: Always, "), "], containers: [",
                                  one("main", ""), "]"));
-  ASSERT_TRUE(agent_.Await("order", Runs));
+  ASSERT_TRUE(agent_.Await("order", IsReady));
   for (const char* name : {"a", "b", "main"}) {
     ASSERT_TRUE(Eventually([&] { return Host().Read(shared + "/" + name).ok(); })) << name;
   }
@@ -219,7 +211,9 @@ TEST_F(AgentLifeTest, TheCountOfRestartsOutlivesTheSandbox) {
                                                 "volumeMounts: [{name: v, mountPath: /v}], "),
                                   "]"));
   const auto runs_with = [](int count) {
-    return [count](const Json& pod) { return MainOf(pod)["restartCount"] == count && Runs(pod); };
+    return [count](const Json& pod) {
+      return ContainerStatus(pod)["restartCount"] == count && IsReady(pod);
+    };
   };
   ASSERT_TRUE(agent_.Await("counts", runs_with(1)));
   for (int count = 2; count < 4; ++count) {
@@ -258,7 +252,7 @@ TEST_F(AgentLogsTest, LogsAreRotatedUnderTheirReaders) {
                                                       "i=$((i+1)); [ $((i % 20)) = 0 ] && "
                                                       "sleep 0.1; done; true")),
                    "]"));
-  ASSERT_TRUE(agent_.Await("talks", Runs));
+  ASSERT_TRUE(agent_.Await("talks", IsReady));
   const std::string uid = agent_.Pod("talks")["metadata"]["uid"];
   const std::string directory = absl::StrCat(agent_.state_directory(), "/pods/", uid, "/logs");
   pod::LogReader reader(Host(), directory + "/main.0.log");
@@ -293,7 +287,7 @@ class AgentObjectsTest : public AgentLifeTest {
     ASSERT_TRUE(written.ok()) << written;
   }
   std::string Seen(const std::string& script) {
-    return ExecOutput(CriId(MainOf(agent_.Pod("paint"))), script);
+    return ExecOutput(CriId(ContainerStatus(agent_.Pod("paint"))), script);
   }
   const std::string objects_;
 };
@@ -303,12 +297,12 @@ TEST_F(AgentObjectsTest, VolumesFollowTheirObjects) {
   ApplyPod("paint",
            absl::StrCat(
                "volumes: [{name: v, configMap: {name: settings}}], containers: [",
-               ContainerText("main", kWaits,
+               ContainerText("main", kUntilTerm,
                              "env: [{name: COLOR, valueFrom: {configMapKeyRef: {name: settings, "
                              "key: color}}}], volumeMounts: [{name: v, mountPath: /v}, {name: v, "
                              "mountPath: /one, subPath: color}], "),
                "]"));
-  ASSERT_TRUE(agent_.Await("paint", Runs));
+  ASSERT_TRUE(agent_.Await("paint", IsReady));
   EXPECT_EQ(Seen("cat /v/color /one; echo $COLOR"), "redredred\n");
   Set("blue");
   EXPECT_TRUE(Eventually([&] { return Seen("cat /v/color") == "blue"; }));
@@ -328,11 +322,12 @@ TEST_F(AgentObjectsTest, VolumesFollowTheirObjects) {
   agent_.Kill();
   Set("green");
   Begin();
-  ASSERT_TRUE(agent_.Await("paint", Runs));
+  ASSERT_TRUE(agent_.Await("paint", IsReady));
   EXPECT_TRUE(Eventually([&] { return Seen("cat /v/color") == "green"; }));
-  ASSERT_TRUE(StopContainer(CriId(MainOf(agent_.Pod("paint"))), 60).ok());
-  ASSERT_TRUE(agent_.Await(
-      "paint", [](const Json& pod) { return MainOf(pod)["restartCount"] == 1 && Runs(pod); }));
+  ASSERT_TRUE(StopContainer(CriId(ContainerStatus(agent_.Pod("paint"))), 60).ok());
+  ASSERT_TRUE(agent_.Await("paint", [](const Json& pod) {
+    return ContainerStatus(pod)["restartCount"] == 1 && IsReady(pod);
+  }));
   EXPECT_EQ(Seen("cat /one; echo $COLOR"), "greengreen\n");
 }
 
@@ -342,11 +337,11 @@ TEST_F(AgentObjectsTest, SecretsAreBytesAndOneThatCanBeNoVariableIsToldAndLeftOu
                          "{apiVersion: v1, kind: Secret, metadata: {name: keys}, "
                          "data: {BYTES: aP/+, WITH_NUL: aAB4, TEXT: dGV4dA==}}");
   ASSERT_TRUE(written.ok()) << written;
-  ApplyPod(
-      "paint",
-      absl::StrCat("containers: [",
-                   ContainerText("main", kWaits, "envFrom: [{secretRef: {name: keys}}], "), "]"));
-  ASSERT_TRUE(agent_.Await("paint", Runs));
+  ApplyPod("paint",
+           absl::StrCat("containers: [",
+                        ContainerText("main", kUntilTerm, "envFrom: [{secretRef: {name: keys}}], "),
+                        "]"));
+  ASSERT_TRUE(agent_.Await("paint", IsReady));
   EXPECT_EQ(Seen("printf %s \"$BYTES\" | busybox od -An -tx1; echo $TEXT$WITH_NUL"),
             " 68 ff fe\ntext\n");
   EXPECT_TRUE(Eventually([&] { return !Event("paint", "InvalidEnvironmentVariables").empty(); }));
@@ -369,13 +364,13 @@ class AgentCapacityTest : public AgentLifeTest {
       ApplyPod(name,
                absl::StrCat("terminationGracePeriodSeconds: 1, containers: [",
                             ContainerText(
-                                "main", kWaits,
+                                "main", kUntilTerm,
                                 absl::StrCat("resources: {requests: {cpu: ", 2 * quarter, "m}}, ")),
                             "]"));
-      ASSERT_TRUE(agent_.Await(name, Runs));
+      ASSERT_TRUE(agent_.Await(name, IsReady));
     }
-    ApplyPod("small", absl::StrCat("containers: [", ContainerText("main", kWaits), "]"));
-    ASSERT_TRUE(agent_.Await("small", Runs));
+    ApplyPod("small", absl::StrCat("containers: [", ContainerText("main", kUntilTerm), "]"));
+    ASSERT_TRUE(agent_.Await("small", IsReady));
     ASSERT_TRUE(agent_.Stop().ok());
     agent_.AddToConfig(absl::StrCat("systemReserved: {cpu: ", quarter, "m}\n", config));
     Begin();
@@ -387,20 +382,21 @@ TEST_F(AgentCapacityTest, PodsThatDoNotFitAnyMoreStayWithAnEvent) {
   EXPECT_TRUE(Eventually([&] { return !Event("new", "CapacityShrunk").empty(); }));
   EXPECT_THAT(Event("new", "CapacityShrunk"), HasSubstr("The node was low on resource: cpu."));
   EXPECT_EQ(Event("old", "CapacityShrunk"), "");
-  for (const char* name : {"old", "new", "small"}) EXPECT_TRUE(agent_.Await(name, Runs));
+  for (const char* name : {"old", "new", "small"}) EXPECT_TRUE(agent_.Await(name, IsReady));
 }
 
 TEST_F(AgentCapacityTest, TheNewestIsEvictedWhereThatIsAskedFor) {
   ASSERT_NO_FATAL_FAILURE(Shrink("evictAfterCapacityShrinks: true\n"));
   ASSERT_TRUE(agent_.Await("new", [](const Json& pod) {
-    return pod["status"]["phase"] == "Failed" && MainOf(pod)["state"].contains("terminated");
+    return pod["status"]["phase"] == "Failed" &&
+           ContainerStatus(pod)["state"].contains("terminated");
   }));
   const Json status = agent_.Pod("new")["status"];
   EXPECT_EQ(status["reason"], "Evicted");
   EXPECT_THAT(status["message"].get<std::string>(),
               HasSubstr("The node was low on resource: cpu."));
   EXPECT_FALSE(Event("new", "Evicted").empty());
-  for (const char* name : {"old", "small"}) EXPECT_TRUE(agent_.Await(name, Runs));
+  for (const char* name : {"old", "small"}) EXPECT_TRUE(agent_.Await(name, IsReady));
 }
 
 }  // namespace

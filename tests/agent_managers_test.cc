@@ -17,8 +17,6 @@ namespace {
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
 
-constexpr char kForever[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
-
 // Two of the usable CPUs, whatever the machine has, and the larger of them can be exclusive.
 struct TwoCpus {
   TwoCpus() {
@@ -61,7 +59,7 @@ class AgentManagersTest : protected TwoCpus, public NodeAgentTest {
     NodeAgentTest::Apply(absl::StrCat(
         "{apiVersion: v1, kind: Pod, metadata: {name: ", name, "}, spec: {containers: [{name: ",
         "main, image: busybox, imagePullPolicy: Never, resources: ", resources,
-        ", command: [sh, -c, '", kForever, "']}]}}"));
+        ", command: [sh, -c, '", kUntilTerm, "']}]}}"));
   }
   bool AwaitReady(const std::string& name) {
     return agent_.Await(name, [](const Json& pod) {

@@ -26,14 +26,13 @@ namespace {
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
 
-constexpr char kTpu[] = "plimsoll-test.com/tpu";
-constexpr char kForever[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
+constexpr char kTpuResource[] = "plimsoll-test.com/tpu";
 constexpr char kOwn[] = "{limits: {cpu: 1, memory: 64Mi, plimsoll-test.com/tpu: 1}}";
 
 // A topology with one CPU that is reserved, one that can be exclusive, and 4 GiB. The directory is
 // kubelet's root for plimsolld.
-struct TwoCpus {
-  TwoCpus() {
+struct OneExclusiveCpu {
+  OneExclusiveCpu() {
     const std::vector<int> usable = UsableCpus();
     if (usable.size() < 2) return;
     reserved = absl::StrCat(usable[0]);
@@ -100,7 +99,7 @@ void Add(const ::v1::PodResources& pod, Told& told) {
   }
 }
 
-class AgentPodResourcesTest : protected TwoCpus, public NodeAgentTest {
+class AgentPodResourcesTest : protected OneExclusiveCpu, public NodeAgentTest {
  protected:
   AgentPodResourcesTest()
       : NodeAgentTest(
@@ -118,7 +117,7 @@ class AgentPodResourcesTest : protected TwoCpus, public NodeAgentTest {
   }
   // Two devices; waits until the node has them.
   std::unique_ptr<SamplePlugin> Plugin() {
-    auto plugin = std::make_unique<SamplePlugin>(agent_, directory.path(), kTpu,
+    auto plugin = std::make_unique<SamplePlugin>(agent_, directory.path(), kTpuResource,
                                                  "device a numa=0\ndevice b numa=0\n");
     EXPECT_TRUE(plugin->AwaitNode(2, 2));
     return plugin;
@@ -133,7 +132,7 @@ class AgentPodResourcesTest : protected TwoCpus, public NodeAgentTest {
     Apply(absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: ", name,
                        "}, spec: {initContainers: [", container("first", "['true']"), more,
                        "], containers: [",
-                       container("main", absl::StrCat("[sh, -c, '", kForever, "']")), "]}}"));
+                       container("main", absl::StrCat("[sh, -c, '", kUntilTerm, "']")), "]}}"));
     ASSERT_TRUE(agent_.Await(name, [](const Json& pod) {
       return pod.value("/status/containerStatuses/0/ready"_json_pointer, false);
     })) << agent_.Log();
@@ -142,7 +141,7 @@ class AgentPodResourcesTest : protected TwoCpus, public NodeAgentTest {
   void RunShared() {
     Run("shared", "{}",
         absl::StrCat(", {name: beside, restartPolicy: Always, image: busybox, imagePullPolicy: ",
-                     "Never, command: [sh, -c, '", kForever, "']}"));
+                     "Never, command: [sh, -c, '", kUntilTerm, "']}"));
   }
 
   std::shared_ptr<grpc::Channel> Channel() {
@@ -190,9 +189,9 @@ TEST_F(AgentPodResourcesTest, TellsWhatTheAllocationsTell) {
   const Told told = Listed();
   EXPECT_EQ(told, Allocations());
   ASSERT_EQ(told.size(), 3u) << "ordinary init containers aren't told of";
-  EXPECT_THAT(
-      told.at("own/main"),
-      HasSubstr(absl::StrCat("cpus ", exclusive, " memory memory=67108864@0 devices ", kTpu, "=")));
+  EXPECT_THAT(told.at("own/main"),
+              HasSubstr(absl::StrCat("cpus ", exclusive, " memory memory=67108864@0 devices ",
+                                     kTpuResource, "=")));
   EXPECT_EQ(told.at("shared/main"), "");
   Told one_by_one = Get("own").second;
   one_by_one.merge(Get("shared").second);
@@ -293,7 +292,7 @@ TEST_F(AgentPodResourcesTest, PlimsolldHearsOfPodsThatAreNotPassedDown) {
     if (each.value("name", "") == "main") grant = each.dump();
   }
   EXPECT_THAT(grant, HasSubstr(absl::StrCat("\"exclusive_cpus\":\"", exclusive, "\"")));
-  EXPECT_THAT(grant, HasSubstr(kTpu));
+  EXPECT_THAT(grant, HasSubstr(kTpuResource));
   EXPECT_THAT(grant, HasSubstr("67108864"));
 }
 

@@ -17,29 +17,12 @@ using Json = nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr char kUntilTerm[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
-
-const Json& StatusOf(const Json& pod, size_t container = 0) {
-  return pod["status"]["containerStatuses"][container];
-}
-
-bool IsReady(const Json& pod) {
-  return StatusOf(pod).value("ready", false);
-}
-
-Json ConditionOf(const Json& pod, const std::string& type) {
-  for (const Json& each : pod["status"]["conditions"]) {
-    if (each["type"] == type) return each;
-  }
-  return Json();
-}
-
 // Container "main" with further fields, such as probes.
-std::string Pod(const std::string& name, const std::string& script, const std::string& fields,
-                const std::string& spec = "") {
-  return absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: ", name, "}, spec: {", spec,
-                      "containers: [{name: main, image: busybox, imagePullPolicy: Never, ", fields,
-                      ", command: [sh, -c, '", script, "']}]}}\n");
+std::string ProbedPod(const std::string& name, const std::string& script, const std::string& fields,
+                      const std::string& spec = "") {
+  return absl::StrCat("{apiVersion: v1, kind: ProbedPod, metadata: {name: ", name, "}, spec: {",
+                      spec, "containers: [{name: main, image: busybox, imagePullPolicy: Never, ",
+                      fields, ", command: [sh, -c, '", script, "']}]}}\n");
 }
 
 // The agent of both fixtures below.
@@ -93,7 +76,7 @@ class AgentProbesTest : public NodeTest {
   }
   // Runs a command in a pod's container "main".
   void Do(const std::string& pod, const std::string& script) {
-    ExecOutput(CriId(StatusOf(agent_->Pod(pod))), script);
+    ExecOutput(CriId(ContainerStatus(agent_->Pod(pod))), script);
   }
 
   Agent agent_;
@@ -101,19 +84,20 @@ class AgentProbesTest : public NodeTest {
 
 TEST_F(AgentProbesTest, AFailedLivenessProbeRestartsTheContainer) {
   // Restarted though it ends with 0, as by kubelet.
-  agent_.Apply(Pod("alive", "trap \"exit 0\" TERM; touch /ok; while :; do sleep 0.1; done",
-                   "livenessProbe: {exec: {command: [ls, /ok]}, periodSeconds: 1, "
-                   "failureThreshold: 2, timeoutSeconds: 5}",
-                   "restartPolicy: OnFailure, "));
+  agent_.Apply(ProbedPod("alive", "trap \"exit 0\" TERM; touch /ok; while :; do sleep 0.1; done",
+                         "livenessProbe: {exec: {command: [ls, /ok]}, periodSeconds: 1, "
+                         "failureThreshold: 2, timeoutSeconds: 5}",
+                         "restartPolicy: OnFailure, "));
   ASSERT_TRUE(agent_->Await("alive", IsReady));
-  const std::string first = CriId(StatusOf(agent_->Pod("alive")));
+  const std::string first = CriId(ContainerStatus(agent_->Pod("alive")));
   Do("alive", "until rm /ok; do sleep 0.1; done");
   ASSERT_TRUE(agent_->Await("alive", [](const Json& pod) {
-    return StatusOf(pod)["restartCount"] == 1 && StatusOf(pod)["state"].contains("running");
+    return ContainerStatus(pod)["restartCount"] == 1 &&
+           ContainerStatus(pod)["state"].contains("running");
   }));
   const Json pod = agent_->Pod("alive");
-  EXPECT_NE(CriId(StatusOf(pod)), first);
-  EXPECT_EQ(StatusOf(pod)["lastState"]["terminated"]["exitCode"], 0);
+  EXPECT_NE(CriId(ContainerStatus(pod)), first);
+  EXPECT_EQ(ContainerStatus(pod)["lastState"]["terminated"]["exitCode"], 0);
   EXPECT_THAT(agent_.Events("alive", "Unhealthy"), HasSubstr("Liveness probe failed: ls: /ok"));
   EXPECT_THAT(agent_.Events("alive", "Killing"),
               HasSubstr("Container main failed liveness probe, will be restarted"));
@@ -121,33 +105,35 @@ TEST_F(AgentProbesTest, AFailedLivenessProbeRestartsTheContainer) {
 }
 
 TEST_F(AgentProbesTest, AProbesGracePeriodGoesBeforeThePods) {
-  agent_.Apply(Pod("stubborn", "trap true TERM; while :; do sleep 0.1; done",
-                   "livenessProbe: {exec: {command: [\"false\"]}, periodSeconds: 1, "
-                   "failureThreshold: 1, timeoutSeconds: 5, terminationGracePeriodSeconds: 1}",
-                   "terminationGracePeriodSeconds: 600, restartPolicy: Never, "));
+  agent_.Apply(
+      ProbedPod("stubborn", "trap true TERM; while :; do sleep 0.1; done",
+                "livenessProbe: {exec: {command: [\"false\"]}, periodSeconds: 1, "
+                "failureThreshold: 1, timeoutSeconds: 5, terminationGracePeriodSeconds: 1}",
+                "terminationGracePeriodSeconds: 600, restartPolicy: Never, "));
   ASSERT_TRUE(agent_->AwaitPhase("stubborn", "Failed"));
-  EXPECT_EQ(StatusOf(agent_->Pod("stubborn"))["state"]["terminated"]["exitCode"], 137);
+  EXPECT_EQ(ContainerStatus(agent_->Pod("stubborn"))["state"]["terminated"]["exitCode"], 137);
   EXPECT_THAT(agent_.Events("stubborn", "Killing"),
               HasSubstr("Container main failed liveness probe\n"));
   agent_.Delete("stubborn");
 }
 
 TEST_F(AgentProbesTest, ACommandThatHangsIsEndedAndHasFailed) {
-  agent_.Apply(Pod("hangs", kUntilTerm,
-                   "livenessProbe: {exec: {command: [sleep, \"1000\"]}, periodSeconds: 1, "
-                   "failureThreshold: 1}",
-                   "terminationGracePeriodSeconds: 1, "));
-  ASSERT_TRUE(agent_->Await(
-      "hangs", [](const Json& pod) { return StatusOf(pod)["restartCount"].get<int>() >= 1; }));
+  agent_.Apply(ProbedPod("hangs", kUntilTerm,
+                         "livenessProbe: {exec: {command: [sleep, \"1000\"]}, periodSeconds: 1, "
+                         "failureThreshold: 1}",
+                         "terminationGracePeriodSeconds: 1, "));
+  ASSERT_TRUE(agent_->Await("hangs", [](const Json& pod) {
+    return ContainerStatus(pod)["restartCount"].get<int>() >= 1;
+  }));
   EXPECT_THAT(agent_.Events("hangs", "Unhealthy"),
               HasSubstr("Liveness probe failed: command sleep 1000 timed out after 1s"));
   agent_.Delete("hangs");
 }
 
 TEST_F(AgentProbesTest, ReadinessComesAndGoes) {
-  agent_.Apply(Pod("web", kUntilTerm,
-                   "readinessProbe: {exec: {command: [ls, /ready]}, periodSeconds: 1, "
-                   "failureThreshold: 1, timeoutSeconds: 5}"));
+  agent_.Apply(ProbedPod("web", kUntilTerm,
+                         "readinessProbe: {exec: {command: [ls, /ready]}, periodSeconds: 1, "
+                         "failureThreshold: 1, timeoutSeconds: 5}"));
   ASSERT_TRUE(agent_->AwaitPhase("web", "Running"));
   EXPECT_FALSE(IsReady(agent_->Pod("web")));
   Do("web", "touch /ready");
@@ -159,7 +145,7 @@ TEST_F(AgentProbesTest, ReadinessComesAndGoes) {
   EXPECT_EQ(condition["status"], "False");
   EXPECT_EQ(condition["reason"], "ContainersNotReady");
   EXPECT_EQ(condition["message"], "containers with unready status: [main]");
-  EXPECT_EQ(StatusOf(agent_->Pod("web"))["restartCount"], 0);
+  EXPECT_EQ(ContainerStatus(agent_->Pod("web"))["restartCount"], 0);
   const std::string series =
       "prober_probe_total{probe_type=\"Readiness\",result=\"failed\","
       "container=\"main\",pod=\"web\",namespace=\"default\",pod_uid=";
@@ -172,7 +158,7 @@ TEST_F(AgentProbesTest, ReadinessComesAndGoes) {
 // The sidecar's startup probe fails from its success on: a second run would end the sidecar.
 TEST_F(AgentProbesTest, AStartupProbeHoldsUpTheNextContainersAndIsNotRepeated) {
   agent_.Apply(absl::StrCat(
-      "{apiVersion: v1, kind: Pod, metadata: {name: order}, spec: {"
+      "{apiVersion: v1, kind: ProbedPod, metadata: {name: order}, spec: {"
       "initContainers: [{name: side, image: busybox, imagePullPolicy: Never, restartPolicy: Always,"
       " startupProbe: {exec: {command: [rm, /started]}, periodSeconds: 1, failureThreshold: 300,"
       " timeoutSeconds: 5}, command: [sh, -c, '",
@@ -187,7 +173,7 @@ TEST_F(AgentProbesTest, AStartupProbeHoldsUpTheNextContainersAndIsNotRepeated) {
   const Json before = agent_->Pod("order");
   EXPECT_EQ(side(before)["started"], false);
   EXPECT_EQ(ConditionOf(before, "Initialized")["status"], "False");
-  EXPECT_TRUE(StatusOf(before)["state"].contains("waiting"));
+  EXPECT_TRUE(ContainerStatus(before)["state"].contains("waiting"));
   const std::string id = CriId(side(before));
   ExecOutput(id, "touch /started");
   ASSERT_TRUE(agent_->Await("order", IsReady));
@@ -207,13 +193,13 @@ TEST_F(AgentProbesTest, AServerOnTheHostsNetworkIsProbedByHttpAndTcp) {
     const LoopbackListener free_port(AF_INET);
     port = free_port.port();
   }
-  agent_.Apply(
-      Pod("http", absl::StrCat("exec /bin/busybox httpd -f -p 127.0.0.1:", port, " -h /"),
-          absl::StrCat("readinessProbe: {httpGet: {host: 127.0.0.1, port: ", port,
-                       ", path: /page}, periodSeconds: 1, failureThreshold: 1}, livenessProbe: "
-                       "{tcpSocket: {host: 127.0.0.1, port: ",
-                       port, "}, periodSeconds: 1}"),
-          "hostNetwork: true, terminationGracePeriodSeconds: 1, "));
+  agent_.Apply(ProbedPod(
+      "http", absl::StrCat("exec /bin/busybox httpd -f -p 127.0.0.1:", port, " -h /"),
+      absl::StrCat("readinessProbe: {httpGet: {host: 127.0.0.1, port: ", port,
+                   ", path: /page}, periodSeconds: 1, failureThreshold: 1}, livenessProbe: "
+                   "{tcpSocket: {host: 127.0.0.1, port: ",
+                   port, "}, periodSeconds: 1}"),
+      "hostNetwork: true, terminationGracePeriodSeconds: 1, "));
   ASSERT_TRUE(Eventually([&] {
     return absl::StrContains(agent_.Events("http", "Unhealthy"),
                              "Readiness probe failed: HTTP probe failed with statuscode: 404");
@@ -221,7 +207,7 @@ TEST_F(AgentProbesTest, AServerOnTheHostsNetworkIsProbedByHttpAndTcp) {
   EXPECT_FALSE(IsReady(agent_->Pod("http")));
   Do("http", "echo hello > /page");
   ASSERT_TRUE(agent_->Await("http", IsReady));
-  EXPECT_EQ(StatusOf(agent_->Pod("http"))["restartCount"], 0);
+  EXPECT_EQ(ContainerStatus(agent_->Pod("http"))["restartCount"], 0);
   agent_.Delete("http");
 }
 
@@ -229,9 +215,9 @@ TEST_F(AgentProbesTest, HooksAreGetsByHttp) {
   dial::TestServer server([](const std::string&) { return dial::Answer(200, ""); });
   const std::string get =
       absl::StrCat("{httpGet: {host: 127.0.0.1, port: ", server.port(), ", path: ");
-  agent_.Apply(
-      Pod("hooked", kUntilTerm,
-          absl::StrCat("lifecycle: {postStart: ", get, "/start}}, preStop: ", get, "/stop}}}")));
+  agent_.Apply(ProbedPod(
+      "hooked", kUntilTerm,
+      absl::StrCat("lifecycle: {postStart: ", get, "/start}}, preStop: ", get, "/stop}}}")));
   ASSERT_TRUE(agent_->Await("hooked", IsReady));
   EXPECT_THAT(server.requests(), ::testing::ElementsAre(StartsWith("GET /start ")));
   agent_.Delete("hooked");
@@ -245,13 +231,14 @@ TEST_F(AgentProbesTest, AGetThatNobodyAnswersFailsItsHook) {
     const LoopbackListener closed(AF_INET);
     port = closed.port();
   }
-  agent_.Apply(
-      Pod("unheard", kUntilTerm,
-          absl::StrCat("lifecycle: {postStart: {httpGet: {host: 127.0.0.1, port: ", port, "}}}"),
-          "restartPolicy: Never, terminationGracePeriodSeconds: 1, "));
+  agent_.Apply(ProbedPod(
+      "unheard", kUntilTerm,
+      absl::StrCat("lifecycle: {postStart: {httpGet: {host: 127.0.0.1, port: ", port, "}}}"),
+      "restartPolicy: Never, terminationGracePeriodSeconds: 1, "));
   // The signal may come before the program listens: then it is killed.
-  ASSERT_TRUE(agent_->Await(
-      "unheard", [](const Json& pod) { return StatusOf(pod)["state"].contains("terminated"); }));
+  ASSERT_TRUE(agent_->Await("unheard", [](const Json& pod) {
+    return ContainerStatus(pod)["state"].contains("terminated");
+  }));
   EXPECT_THAT(agent_.Events("unheard", "FailedPostStartHook"),
               HasSubstr(absl::StrCat("PostStartHook failed: connect to 127.0.0.1:", port,
                                      ": Connection refused")));
@@ -274,10 +261,11 @@ class AgentProbesNetworkTest : public NetworkNodeTest {
 };
 
 TEST_F(AgentProbesNetworkTest, AServerIsProbedAtItsPodsAddress) {
-  agent_.Apply(Pod("http", "echo hello > /page; exec /bin/busybox httpd -f -p 8080 -h /",
-                   "ports: [{name: web, containerPort: 8080}], readinessProbe: {httpGet: {port: "
-                   "web, path: /page}, periodSeconds: 1}",
-                   "terminationGracePeriodSeconds: 1, "));
+  agent_.Apply(
+      ProbedPod("http", "echo hello > /page; exec /bin/busybox httpd -f -p 8080 -h /",
+                "ports: [{name: web, containerPort: 8080}], readinessProbe: {httpGet: {port: "
+                "web, path: /page}, periodSeconds: 1}",
+                "terminationGracePeriodSeconds: 1, "));
   ASSERT_TRUE(agent_->Await("http", IsReady));
   EXPECT_THAT(agent_->Pod("http")["status"].value("podIP", ""), StartsWith("10.191."));
   agent_.Delete("http");

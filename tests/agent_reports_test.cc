@@ -167,7 +167,7 @@ TEST_F(AgentReportsTest, EachMetricIsDocumentedAndEachRowIsServed) {
       "1}}}]}}");
   ASSERT_TRUE(AwaitRunning("device"));
 
-  const auto root = FsRoot::Open(PLIMSOLL_SOURCE_DIRECTORY);
+  const auto root = FsRoot::Open(SourcePath("."));
   ASSERT_TRUE(root.ok()) << root.status();
   const Exposition documented = ReadMetricsPage(root->Read("docs/agent-metrics.md").value_or(""));
   EXPECT_GT(documented.size(), 15u);
@@ -192,7 +192,7 @@ TEST_F(AgentReportsTest, EachMetricIsDocumentedAndEachRowIsServed) {
 }
 
 TEST_F(AgentReportsTest, EachKeyOfTheConfigurationIsInItsManPage) {
-  const auto root = FsRoot::Open(PLIMSOLL_SOURCE_DIRECTORY);
+  const auto root = FsRoot::Open(SourcePath("."));
   ASSERT_TRUE(root.ok()) << root.status();
   const std::string page = root->Read("docs/man/plimsoll-agent.yaml.5").value_or("");
   const Json config = Json::parse(agent_.Page("/configz"), nullptr, false);
@@ -207,7 +207,7 @@ TEST_F(AgentReportsTest, EachKeyOfTheConfigurationIsInItsManPage) {
 TEST_F(AgentReportsTest, ThePackagedConfigurationIsValid) {
   Command command;
   command.argv = {ProgramPath("plimsoll-agent"), "--check-config", "--config",
-                  absl::StrCat(PLIMSOLL_SOURCE_DIRECTORY, "/packaging/plimsoll-agent.yaml")};
+                  SourcePath("packaging/plimsoll-agent.yaml")};
   const auto checked = RunChecked(command);
   ASSERT_TRUE(checked.ok()) << checked.status();
   EXPECT_EQ(*checked, "configuration is valid\n");

@@ -19,14 +19,11 @@ using Json = nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr char kForever[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
-constexpr int64_t kMebibyte = 1 << 20;
-
 // A container in YAML's flow style. `resources`: "{requests: {cpu: 100m}}".
 std::string Container(const std::string& name, const std::string& resources,
                       const std::string& more = "") {
   return absl::StrCat("{name: ", name,
-                      ", image: busybox, imagePullPolicy: Never, command: [sh, -c, '", kForever,
+                      ", image: busybox, imagePullPolicy: Never, command: [sh, -c, '", kUntilTerm,
                       "'], resources: ", resources, more, "}");
 }
 
@@ -52,14 +49,7 @@ std::string IdOf(const Json& pod, const std::string& name = "main") {
   return CriId(ContainerOf(pod, name));
 }
 
-Json ConditionOf(const Json& pod, const std::string& type) {
-  for (const Json& each : pod["status"].value("conditions", Json::array())) {
-    if (each["type"] == type) return each;
-  }
-  return Json();
-}
-
-bool IsReady(const Json& pod) {
+bool PodIsReady(const Json& pod) {
   return ConditionOf(pod, "Ready").value("status", "") == "True";
 }
 
@@ -95,7 +85,7 @@ class AgentResizeTest : public NodeAgentTest {
   // Applies the pod, and waits until it runs.
   Json Run(const std::string& name, const std::string& manifest) {
     Apply(manifest);
-    EXPECT_TRUE(agent_.Await(name, IsReady));
+    EXPECT_TRUE(agent_.Await(name, PodIsReady));
     return agent_.Pod(name);
   }
   int Events(const std::string& pod, const std::string& reason) {
@@ -148,9 +138,9 @@ TEST_F(AgentResizeTest, UpAndDownInPlace) {
     EXPECT_EQ(IdOf(after), IdOf(before));
     EXPECT_EQ(ContainerOf(after)["restartCount"], 0);
     EXPECT_EQ(Limits(after).cpu_quota(), quota);
-    EXPECT_EQ(Limits(after).memory_limit_in_bytes(), mebibytes * kMebibyte);
+    EXPECT_EQ(Limits(after).memory_limit_in_bytes(), mebibytes * kMiB);
     EXPECT_EQ(Group(after).cpu_quota_us, quota);
-    EXPECT_EQ(Group(after).memory_limit_bytes, mebibytes * kMebibyte);
+    EXPECT_EQ(Group(after).memory_limit_bytes, mebibytes * kMiB);
     EXPECT_EQ(ContainerOf(after)["resources"],
               (Json{{"requests", {{"cpu", "60m"}, {"memory", "8Mi"}}},
                     {"limits", {{"cpu", cpu}, {"memory", memory}}}}));
@@ -182,18 +172,18 @@ TEST_F(AgentResizeTest, OneContainerGoesUpAndTheOtherDown) {
       "web", [](const Json& pod) { return pod["metadata"]["generation"] == 2 && IsResized(pod); }));
   const Json pod = agent_.Pod("web");
   EXPECT_EQ(Limits(pod).cpu_quota(), 30'000);
-  EXPECT_EQ(Limits(pod).memory_limit_in_bytes(), 48 * kMebibyte);
+  EXPECT_EQ(Limits(pod).memory_limit_in_bytes(), 48 * kMiB);
   EXPECT_EQ(Limits(pod, "side").cpu_quota(), 10'000);
-  EXPECT_EQ(Limits(pod, "side").memory_limit_in_bytes(), 32 * kMebibyte);
+  EXPECT_EQ(Limits(pod, "side").memory_limit_in_bytes(), 32 * kMiB);
   EXPECT_EQ(Group(pod).cpu_quota_us, 40'000);
-  EXPECT_EQ(Group(pod).memory_limit_bytes, 80 * kMebibyte);
+  EXPECT_EQ(Group(pod).memory_limit_bytes, 80 * kMiB);
   EXPECT_EQ(ContainerOf(pod)["restartCount"], 0);
   EXPECT_EQ(ContainerOf(pod, "side")["restartCount"], 0);
 }
 
 TEST_F(AgentResizeTest, AChangedFileResizesItsPod) {
   agent_.WriteManifest("web.yaml", Pod("web", Container("main", Amounts("100m", "16Mi"))));
-  ASSERT_TRUE(agent_.Await("web", IsReady));
+  ASSERT_TRUE(agent_.Await("web", PodIsReady));
   const Json before = agent_.Pod("web");
   agent_.WriteManifest("web.yaml", Pod("web", Container("main", Amounts("200m", "16Mi"))));
   ASSERT_TRUE(agent_.Await("web", [&](const Json& pod) {
@@ -204,7 +194,7 @@ TEST_F(AgentResizeTest, AChangedFileResizesItsPod) {
   // Another field makes another pod, and so does a change that no living pod takes.
   agent_.WriteManifest("web.yaml", Pod("web", Container("main", "{}")));
   ASSERT_TRUE(agent_.Await("web", [&](const Json& pod) {
-    return pod["metadata"]["uid"] != before["metadata"]["uid"] && IsReady(pod);
+    return pod["metadata"]["uid"] != before["metadata"]["uid"] && PodIsReady(pod);
   }));
   EXPECT_EQ(agent_.Pod("web")["status"]["qosClass"], "BestEffort");
 }
@@ -231,7 +221,7 @@ TEST_F(AgentResizeTest, WhatDoesNotFitNowIsTriedAgain) {
   // The next agent waits on, and the container keeps what it has.
   agent_.Kill();
   Begin();
-  ASSERT_TRUE(agent_.Await("web", IsReady));
+  ASSERT_TRUE(agent_.Await("web", PodIsReady));
   EXPECT_EQ(ConditionOf(agent_.Pod("web"), "PodResizePending")["reason"], "Deferred");
   EXPECT_EQ(ContainerOf(agent_.Pod("web"))["resources"]["requests"]["cpu"], "100m");
   EXPECT_EQ(ContainerOf(agent_.Pod("web"))["allocatedResources"]["cpu"], "100m");
@@ -258,7 +248,7 @@ TEST_F(AgentResizeTest, APodThatEndsMakesRoom) {
                    "Never, containers: [{name: main, image: busybox, imagePullPolicy: Never, "
                    "command: [sh, -c, 'while [ ! -e /end ]; do sleep 0.1; done'], resources: ",
                    MostOf(cpus * 1000 - 500), "}]}}"));
-  ASSERT_TRUE(agent_.Await("job", IsReady));
+  ASSERT_TRUE(agent_.Await("job", PodIsReady));
   Run("web", Pod("web", Container("main", "{requests: {cpu: 100m}}")));
   ASSERT_TRUE(Resize("web", "main", {{"requests", {{"cpu", "1"}}}}).ok());
   EXPECT_EQ(ConditionOf(agent_.Pod("web"), "PodResizePending")["reason"], "Deferred");
@@ -334,7 +324,7 @@ TEST_F(AgentResizeTest, ThePolicyRestartsItsContainerAlone) {
   // The program ends with 0, which is no reason not to start it again.
   ASSERT_TRUE(Resize("web", "main", {{"limits", {{"memory", "32Mi"}}}}).ok());
   ASSERT_TRUE(agent_.Await("web", [](const Json& pod) {
-    return IsResized(pod) && IsReady(pod) &&
+    return IsResized(pod) && PodIsReady(pod) &&
            ContainerOf(pod)["resources"]["limits"]["memory"] == "32Mi";
   }));
   const Json after = agent_.Pod("web");
@@ -342,7 +332,7 @@ TEST_F(AgentResizeTest, ThePolicyRestartsItsContainerAlone) {
   EXPECT_EQ(ContainerOf(after)["restartCount"], 1);
   EXPECT_EQ(ContainerOf(after)["lastState"]["terminated"]["exitCode"], 0);
   EXPECT_EQ(IdOf(after, "side"), IdOf(before, "side"));
-  EXPECT_EQ(Group(after).memory_limit_bytes, 48 * kMebibyte);
+  EXPECT_EQ(Group(after).memory_limit_bytes, 48 * kMiB);
 }
 
 TEST_F(AgentResizeTest, AContainerThatUsesMoreKeepsWhatItHas) {
@@ -355,15 +345,15 @@ TEST_F(AgentResizeTest, AContainerThatUsesMoreKeepsWhatItHas) {
     return ConditionOf(pod, "PodResizeInProgress").value("reason", "") == "Error";
   }));
   const Json failed = agent_.Pod("web");
-  EXPECT_EQ(Limits(failed).memory_limit_in_bytes(), 48 * kMebibyte);
-  EXPECT_EQ(Group(failed).memory_limit_bytes, 64 * kMebibyte);
+  EXPECT_EQ(Limits(failed).memory_limit_in_bytes(), 48 * kMiB);
+  EXPECT_EQ(Group(failed).memory_limit_bytes, 64 * kMiB);
   EXPECT_EQ(ContainerOf(failed)["resources"]["limits"]["memory"], "48Mi");
   EXPECT_EQ(ContainerOf(failed)["restartCount"], 0);
   ExecOutput(IdOf(before), "rm /dev/shm/used");
   // Another resize is tried at once.
   ASSERT_TRUE(Resize("web", "side", {{"limits", {{"cpu", "200m"}}}}).ok());
   ASSERT_TRUE(agent_.Await("web", IsResized));
-  EXPECT_EQ(Group(agent_.Pod("web")).memory_limit_bytes, 32 * kMebibyte);
+  EXPECT_EQ(Group(agent_.Pod("web")).memory_limit_bytes, 32 * kMiB);
   EXPECT_EQ(ContainerOf(agent_.Pod("web"))["resources"]["limits"]["memory"], "16Mi");
   EXPECT_EQ(ContainerOf(agent_.Pod("web"), "side")["resources"]["limits"]["cpu"], "200m");
 }
@@ -375,7 +365,7 @@ TEST_F(AgentResizeTest, ANewRunHasTheNewResources) {
   const std::string first = IdOf(agent_.Pod("web"));
   ASSERT_TRUE(StopContainer(first, 0).ok());
   ASSERT_TRUE(
-      agent_.Await("web", [&](const Json& pod) { return IdOf(pod) != first && IsReady(pod); }));
+      agent_.Await("web", [&](const Json& pod) { return IdOf(pod) != first && PodIsReady(pod); }));
   const Json pod = agent_.Pod("web");
   EXPECT_EQ(Limits(pod).cpu_quota(), 30'000);
   EXPECT_EQ(ContainerOf(pod)["resources"]["limits"]["cpu"], "300m");
@@ -401,14 +391,14 @@ TEST_F(AgentResizeTest, AKilledAgentGoesOnWithAResize) {
     agent_.Kill();
     Begin();
     ASSERT_TRUE(agent_.Await("web", [&](const Json& pod) {
-      return IsReady(pod) && IsResized(pod) &&
+      return PodIsReady(pod) && IsResized(pod) &&
              ContainerOf(pod)["resources"]["limits"]["memory"] == memory &&
              ContainerOf(pod, "side")["resources"]["limits"]["cpu"] == cpu;
     }));
     const Json pod = agent_.Pod("web");
     EXPECT_EQ(ContainerOf(pod)["restartCount"], i);
     EXPECT_EQ(IdOf(pod, "side"), side);
-    EXPECT_EQ(Group(pod).memory_limit_bytes, (32 + 8 * i) * kMebibyte);
+    EXPECT_EQ(Group(pod).memory_limit_bytes, (32 + 8 * i) * kMiB);
   }
 }
 
@@ -430,11 +420,11 @@ TEST_F(AgentResizeOffTest, PodsKeepWhatTheyHave) {
   EXPECT_FALSE(ContainerOf(before).contains("allocatedResources"));
   // A file's pod begins again.
   agent_.WriteManifest("f.yaml", Pod("f", Container("main", Amounts("100m", "16Mi"))));
-  ASSERT_TRUE(agent_.Await("f", IsReady));
+  ASSERT_TRUE(agent_.Await("f", PodIsReady));
   const std::string uid = agent_.Pod("f")["metadata"]["uid"];
   agent_.WriteManifest("f.yaml", Pod("f", Container("main", Amounts("200m", "16Mi"))));
   ASSERT_TRUE(agent_.Await(
-      "f", [&](const Json& pod) { return pod["metadata"]["uid"] != uid && IsReady(pod); }));
+      "f", [&](const Json& pod) { return pod["metadata"]["uid"] != uid && PodIsReady(pod); }));
 }
 
 // Without groups of the agent's: the pod's group is the runtime's.
@@ -495,7 +485,7 @@ TEST_F(AgentResizeRefusedTest, ARefusedShrinkLeavesTheMachineAsItWas) {
   ExecOutput(IdOf(before), "head -c 41943040 /dev/zero > /dev/shm/used");
   ASSERT_TRUE(Resize("web", "main", {{"limits", {{"memory", "20Mi"}}}}).ok());
   ASSERT_TRUE(Eventually([&] { return Events("web", "ResizeError") >= 2; }));
-  EXPECT_EQ(Limits(agent_.Pod("web")).memory_limit_in_bytes(), 128 * kMebibyte);
+  EXPECT_EQ(Limits(agent_.Pod("web")).memory_limit_in_bytes(), 128 * kMiB);
   EXPECT_THAT(Told(), HasSubstr(R"("memory_bytes":134217728)"));
   EXPECT_THAT(Told(), Not(HasSubstr(R"("memory_bytes":20971520)")));
   ASSERT_TRUE(Eventually([&] {
@@ -526,13 +516,13 @@ TEST_F(AgentResizeRefusedTest, AnErrorOfTheAnnouncementChangesNothingAndIsTriedA
   EXPECT_GE(Events("web", "ResizeError"), 1);
   EXPECT_EQ(Limits(failed).cpu_quota(), 10'000);
   EXPECT_EQ(Group(failed).cpu_quota_us, 10'000);
-  EXPECT_EQ(Group(failed).memory_limit_bytes, 16 * kMebibyte);
+  EXPECT_EQ(Group(failed).memory_limit_bytes, 16 * kMiB);
   EXPECT_EQ(ContainerOf(failed)["resources"]["limits"]["cpu"], "100m");
   ASSERT_TRUE(directory_->root().RemoveFile("refuse").ok());
   ASSERT_TRUE(agent_.Await("web", [](const Json& pod) {
     return IsResized(pod) && ContainerOf(pod)["resources"]["limits"]["cpu"] == "300m";
   }));
-  EXPECT_EQ(Group(agent_.Pod("web")).memory_limit_bytes, 32 * kMebibyte);
+  EXPECT_EQ(Group(agent_.Pod("web")).memory_limit_bytes, 32 * kMiB);
   EXPECT_EQ(IdOf(agent_.Pod("web")), IdOf(before));
   EXPECT_THAT(Told(), HasSubstr("300m"));
 }

@@ -20,19 +20,6 @@ namespace plimsoll::testing {
 
 using Json = nlohmann::json;
 
-inline constexpr char kForever[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
-
-// The status of the pod's first container.
-inline const Json& ContainerOf(const Json& pod) {
-  return pod["status"]["containerStatuses"][0];
-}
-inline bool IsReady(const Json& pod) {
-  return ContainerOf(pod).value("ready", false);
-}
-inline std::string IdOf(const Json& pod) {
-  return CriId(ContainerOf(pod));
-}
-
 // The agents of a test, one after the other.
 class AgentRuns {
  public:
@@ -92,7 +79,7 @@ class AgentRuns {
   void Restart(::runtime::v1::RuntimeService::Stub& runtime, const std::string& pod) {
     // A new agent shows no container before it has seen the pod.
     ASSERT_TRUE(agent_->Await(pod, IsReady));
-    const std::string before = IdOf(agent_->Pod(pod));
+    const std::string before = MainId(agent_->Pod(pod));
     ::runtime::v1::StopContainerRequest request;
     request.set_container_id(before);
     ::runtime::v1::StopContainerResponse response;
@@ -100,15 +87,15 @@ class AgentRuns {
     const grpc::Status stopped = runtime.StopContainer(&context, request, &response);
     ASSERT_TRUE(stopped.ok()) << stopped.error_message();
     ASSERT_TRUE(
-        agent_->Await(pod, [&](const Json& now) { return IsReady(now) && IdOf(now) != before; }));
+        agent_->Await(pod, [&](const Json& now) { return IsReady(now) && MainId(now) != before; }));
   }
   // The pod is there, and no container of it has been restarted or made again.
   void ExpectUntouched(const std::string& pod, const Json& before) {
     ASSERT_TRUE(agent_->Await(pod, IsReady));
     const Json now = agent_->Pod(pod);
     EXPECT_EQ(now["metadata"]["uid"], before["metadata"]["uid"]);
-    EXPECT_EQ(IdOf(now), IdOf(before));
-    EXPECT_EQ(ContainerOf(now)["restartCount"], ContainerOf(before)["restartCount"]);
+    EXPECT_EQ(MainId(now), MainId(before));
+    EXPECT_EQ(ContainerStatus(now)["restartCount"], ContainerStatus(before)["restartCount"]);
   }
 
  private:

@@ -11,8 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kOomClasses[] = "classes:\n  oom: {classes: {first: 800, soon: 300}}\n";
-constexpr char kSoon[] = "oom.class.plimsoll.dev/default: soon";
+constexpr char kSoonAnnotation[] = "oom.class.plimsoll.dev/default: soon";
 
 std::string Gates(const std::string& gates) {
   return absl::StrCat("cgroupsPerQOS: false\n",
@@ -40,11 +39,11 @@ class AgentSkewTest : public NodeTest {
                                "}}, spec: {containers: [{name: main, image: busybox, "
                                "imagePullPolicy: Never, command: [sh, "
                                "-c, '",
-                               kForever, "'], resources: {", resources, "}}]}}"));
+                               kUntilTerm, "'], resources: {", resources, "}}]}}"));
   }
   // The class of type oom of the pod's container; empty: none.
   std::string ClassOf(const std::string& pod) {
-    const cri::ContainerStatus status = Status(IdOf(agents_->Pod(pod)));
+    const cri::ContainerStatus status = Status(MainId(agents_->Pod(pod)));
     const auto& classes = status.class_resources().classes();
     const auto it = classes.find("oom");
     return it == classes.end() ? "" : it->second;
@@ -68,7 +67,7 @@ class AgentSkewTest : public NodeTest {
 // KEP-3008, "Can the feature be disabled once it has been enabled".
 TEST_F(AgentSkewTest, ARunningPodKeepsItsClassAndARestartLosesItUntilTheGateIsBack) {
   agents_.Begin(Gates(""));
-  ApplyWith("web", kSoon);
+  ApplyWith("web", kSoonAnnotation);
   ASSERT_TRUE(agents_->Await("web", IsReady));
   EXPECT_EQ(ClassOf("web"), "soon");
   Json before = agents_->Pod("web");
@@ -102,13 +101,13 @@ TEST_F(AgentSkewTest, APodKeepsWhatWasAnnouncedAndNewOnesGoByTheGate) {
   EXPECT_EQ(Announced("new"), 0);
   agents_.Restart(node_.runtime(), "old");
   EXPECT_EQ(Announced("old"), 1) << "of the sandbox, which stays";
-  EXPECT_FALSE(Status(IdOf(agents_->Pod("new"))).has_kubernetes_resources());
+  EXPECT_FALSE(Status(MainId(agents_->Pod("new"))).has_kubernetes_resources());
 
   agents_.Begin(Gates(""));
   ASSERT_TRUE(agents_->Await("new", IsReady));
   EXPECT_EQ(Announced("new"), 0) << "until the pod is made anew";
   agents_.Restart(node_.runtime(), "new");
-  EXPECT_TRUE(Status(IdOf(agents_->Pod("new"))).has_kubernetes_resources());
+  EXPECT_TRUE(Status(MainId(agents_->Pod("new"))).has_kubernetes_resources());
   ApplyWith("newest", "");
   ASSERT_TRUE(agents_->Await("newest", IsReady));
   EXPECT_EQ(Announced("newest"), 1);
@@ -119,13 +118,13 @@ TEST_F(AgentSkewTest, APodLivesThroughTheGateOfResizesWhichRefusesThemWhenOff) {
   ApplyWith("web", "");
   ASSERT_TRUE(agents_->Await("web", IsReady));
   const Json before = agents_->Pod("web");
-  const int64_t shares = Status(IdOf(before)).resources().linux().cpu_shares();
+  const int64_t shares = Status(MainId(before)).resources().linux().cpu_shares();
   agents_.Begin(Gates("InPlacePodVerticalScaling: false"));
   const auto resized = agents_->client().Resize("default", "web", CpuPatch());
   EXPECT_EQ(resized.status().code(), absl::StatusCode::kUnimplemented) << resized.status();
   agents_.ExpectUntouched("web", before);
   EXPECT_EQ(agents_->Pod("web")["spec"], before["spec"]);
-  EXPECT_EQ(Status(IdOf(before)).resources().linux().cpu_shares(), shares);
+  EXPECT_EQ(Status(MainId(before)).resources().linux().cpu_shares(), shares);
   agents_.Begin(Gates("InPlacePodVerticalScaling: true"));
   agents_.ExpectUntouched("web", before);
 }
@@ -144,14 +143,14 @@ TEST_F(AgentSkewTest, AResizedPodKeepsItsResizeThroughTheGate) {
   };
   ASSERT_TRUE(agents_->Await("web", has_it));
   agents_.ExpectUntouched("web", before);
-  const int64_t shares = Status(IdOf(before)).resources().linux().cpu_shares();
+  const int64_t shares = Status(MainId(before)).resources().linux().cpu_shares();
 
   agents_.Begin(Gates("InPlacePodVerticalScaling: false"));
   agents_.ExpectUntouched("web", before);
   EXPECT_EQ(agents_->Pod("web")["spec"]["containers"][0]["resources"]["requests"]["cpu"], "200m");
-  EXPECT_FALSE(ContainerOf(agents_->Pod("web")).contains("resources"));
+  EXPECT_FALSE(ContainerStatus(agents_->Pod("web")).contains("resources"));
   agents_.Restart(node_.runtime(), "web");
-  EXPECT_EQ(Status(IdOf(agents_->Pod("web"))).resources().linux().cpu_shares(), shares);
+  EXPECT_EQ(Status(MainId(agents_->Pod("web"))).resources().linux().cpu_shares(), shares);
 
   agents_.Begin(Gates("InPlacePodVerticalScaling: true"));
   ASSERT_TRUE(agents_->Await("web", has_it));
@@ -213,13 +212,13 @@ class AgentSkewPlainDaemonTest : public AgentSkewTest {
 
 TEST_F(AgentSkewPlainDaemonTest, ClassesAreRejectedOrPassedWithoutEffect) {
   agents_.Begin(Gates(""));
-  ApplyWith("web", kSoon);
+  ApplyWith("web", kSoonAnnotation);
   ASSERT_TRUE(agents_->AwaitPhase("web", "Failed"));
   EXPECT_EQ(agents_->Pod("web")["status"]["reason"], "UnknownClassType");
   agents_.Delete("web");
 
   agents_.Begin(Gates("") + "unadvertisedClasses: pass\n");
-  ApplyWith("web", kSoon);
+  ApplyWith("web", kSoonAnnotation);
   ASSERT_TRUE(agents_->Await("web", IsReady));
   EXPECT_EQ(ClassOf("web"), "");
 }
@@ -229,7 +228,7 @@ TEST_F(AgentSkewPlainDaemonTest, WhatIsAnnouncedIsPassedOver) {
   ApplyWith("web", "");
   ASSERT_TRUE(agents_->Await("web", IsReady));
   EXPECT_EQ(Announced("web"), 0);
-  const cri::ContainerStatus status = Status(IdOf(agents_->Pod("web")));
+  const cri::ContainerStatus status = Status(MainId(agents_->Pod("web")));
   EXPECT_FALSE(status.has_kubernetes_resources());
   EXPECT_EQ(status.resources().linux().cpu_shares(), 102) << "linux sets the limits";
 }
@@ -242,7 +241,7 @@ TEST_F(AgentSkewPlainDaemonTest, TheMachinesOwnTopologyMakesTheNode) {
   agents_.Begin(Gates("") + "resourceDiscovery: cri\n");
   EXPECT_EQ(agents_.NodeReady()["status"], "False");
   EXPECT_EQ(agents_.NodeReady()["reason"], "TopologyUnsupported");
-  const auto applied = agents_->client().Apply(PodManifest("web", kForever));
+  const auto applied = agents_->client().Apply(PodManifest("web", kUntilTerm));
   EXPECT_EQ(applied.status().code(), absl::StatusCode::kUnavailable) << applied.status();
 }
 

@@ -17,18 +17,8 @@ namespace {
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
 
-constexpr char kForever[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
-
-const Json& ContainerOf(const Json& pod) {
-  return pod["status"]["containerStatuses"][0];
-}
-
-std::string IdOf(const Json& pod) {
-  return ContainerOf(pod).value("containerID", "");
-}
-
-bool IsReady(const Json& pod) {
-  return ContainerOf(pod).value("ready", false);
+std::string RuntimeIdOf(const Json& pod) {
+  return ContainerStatus(pod).value("containerID", "");
 }
 
 class AgentTest : public NodeAgentTest {
@@ -66,14 +56,14 @@ class AgentTest : public NodeAgentTest {
 };
 
 TEST_F(AgentTest, APodOfAFileRunsChangesAndGoes) {
-  agent_.WriteManifest("web.yaml", PodManifest("web", kForever));
+  agent_.WriteManifest("web.yaml", PodManifest("web", kUntilTerm));
   ASSERT_TRUE(agent_.Await("web", IsReady));
   const Json first = agent_.Pod("web");
   EXPECT_EQ(first["metadata"]["annotations"]["kubernetes.io/config.source"], "file");
   EXPECT_EQ(first["spec"]["nodeName"], "test-node");
-  EXPECT_THAT(IdOf(first), HasSubstr("plimsoll://"));
+  EXPECT_THAT(RuntimeIdOf(first), HasSubstr("plimsoll://"));
 
-  agent_.WriteManifest("web.yaml", PodManifest("web", absl::StrCat("true; ", kForever)));
+  agent_.WriteManifest("web.yaml", PodManifest("web", absl::StrCat("true; ", kUntilTerm)));
   ASSERT_TRUE(agent_.Await("web", [&](const Json& pod) {
     return pod["metadata"]["uid"] != first["metadata"]["uid"] && IsReady(pod);
   }));
@@ -89,8 +79,8 @@ TEST_F(AgentTest, APodOfTheApiRunsToItsEnd) {
   Apply(PodManifest("job", "echo done; exit 3", "restartPolicy: Never, "));
   ASSERT_TRUE(agent_.AwaitPhase("job", "Failed"));
   const Json pod = agent_.Pod("job");
-  EXPECT_EQ(ContainerOf(pod)["state"]["terminated"]["exitCode"], 3);
-  EXPECT_EQ(ContainerOf(pod)["restartCount"], 0);
+  EXPECT_EQ(ContainerStatus(pod)["state"]["terminated"]["exitCode"], 3);
+  EXPECT_EQ(ContainerStatus(pod)["restartCount"], 0);
   EXPECT_TRUE(HasEvent("job", "Started"));
   // The ended container's log stays until the pod is deleted.
   EXPECT_EQ(Sandboxes(), 1u);
@@ -102,13 +92,13 @@ TEST_F(AgentTest, APodOfTheApiRunsToItsEnd) {
 TEST_F(AgentTest, AContainerThatFailsIsRestartedAndThenWaits) {
   Apply(PodManifest("crash", "exit 1"));
   ASSERT_TRUE(agent_.Await("crash", [](const Json& pod) {
-    const Json& state = ContainerOf(pod)["state"];
+    const Json& state = ContainerStatus(pod)["state"];
     return state.contains("waiting") && state["waiting"]["reason"] == "CrashLoopBackOff" &&
-           ContainerOf(pod)["restartCount"] == 1;
+           ContainerStatus(pod)["restartCount"] == 1;
   }));
   const Json pod = agent_.Pod("crash");
   EXPECT_EQ(pod["status"]["phase"], "Running");
-  EXPECT_EQ(ContainerOf(pod)["lastState"]["terminated"]["exitCode"], 1);
+  EXPECT_EQ(ContainerStatus(pod)["lastState"]["terminated"]["exitCode"], 1);
   EXPECT_TRUE(HasEvent("crash", "BackOff"));
   Delete("crash");
   ASSERT_TRUE(agent_.AwaitGone("crash"));
@@ -123,7 +113,7 @@ TEST_F(AgentTest, InitContainersRunFirstAndSidecarsEndLast) {
       " command: [sh, -c, 'echo init > /v/order'], volumeMounts: [{name: v, mountPath: /v}]},"
       "{name: side, image: busybox, imagePullPolicy: Never, restartPolicy: Always, command: [sh,"
       " -c, 'echo side >> /v/order; ",
-      kForever,
+      kUntilTerm,
       "'], volumeMounts: [{name: v, mountPath: /v}]}],"
       "containers: [{name: main, image: busybox, imagePullPolicy: Never, command: [sh, -c,"
       " 'until grep -q side /v/order; do sleep 0.1; done;"
@@ -136,25 +126,25 @@ TEST_F(AgentTest, InitContainersRunFirstAndSidecarsEndLast) {
   EXPECT_TRUE(inits[1]["state"].contains("terminated"));
   const int64_t side_started = Status(CriId(inits[1])).started_at();
   EXPECT_LE(Status(CriId(inits[0])).finished_at(), side_started);
-  EXPECT_LE(side_started, Status(CriId(ContainerOf(pod))).created_at());
+  EXPECT_LE(side_started, Status(CriId(ContainerStatus(pod))).created_at());
   Delete("order");
   ASSERT_TRUE(agent_.AwaitGone("order"));
 }
 
 TEST_F(AgentTest, AKilledAgentGoesOnWhereItWas) {
-  agent_.WriteManifest("web.yaml", PodManifest("web", kForever));
-  Apply(PodManifest("api", kForever));
+  agent_.WriteManifest("web.yaml", PodManifest("web", kUntilTerm));
+  Apply(PodManifest("api", kUntilTerm));
   ASSERT_TRUE(agent_.Await("web", IsReady));
   ASSERT_TRUE(agent_.Await("api", IsReady));
-  const std::string web = IdOf(agent_.Pod("web"));
-  const std::string api = IdOf(agent_.Pod("api"));
+  const std::string web = RuntimeIdOf(agent_.Pod("web"));
+  const std::string api = RuntimeIdOf(agent_.Pod("api"));
   for (int i = 0; i < 3; ++i) {
     agent_.Kill();
     Begin();
     ASSERT_TRUE(agent_.Await("web", IsReady));
     ASSERT_TRUE(agent_.Await("api", IsReady));
-    EXPECT_EQ(IdOf(agent_.Pod("web")), web);
-    EXPECT_EQ(IdOf(agent_.Pod("api")), api);
+    EXPECT_EQ(RuntimeIdOf(agent_.Pod("web")), web);
+    EXPECT_EQ(RuntimeIdOf(agent_.Pod("api")), api);
   }
   EXPECT_EQ(Sandboxes(), 2u);
   // A file that went while no agent lived.
@@ -189,7 +179,7 @@ TEST_F(AgentTest, AShorterDeletionCutsAHookShort) {
                    "terminationGracePeriodSeconds: 600, containers: [{name: main, image: busybox, "
                    "imagePullPolicy: Never, lifecycle: {preStop: {sleep: {seconds: 500}}}, "
                    "command: [sh, -c, '",
-                   kForever, "']}]}}"));
+                   kUntilTerm, "']}]}}"));
   ASSERT_TRUE(agent_.Await("hook", IsReady));
   Delete("hook");
   ASSERT_TRUE(agent_.Await(
@@ -201,9 +191,9 @@ TEST_F(AgentTest, AShorterDeletionCutsAHookShort) {
 }
 
 TEST_F(AgentTest, APodOutlivesItsDaemonAndItsRestarts) {
-  Apply(PodManifest("web", kForever));
+  Apply(PodManifest("web", kUntilTerm));
   ASSERT_TRUE(agent_.Await("web", IsReady));
-  const std::string id = IdOf(agent_.Pod("web"));
+  const std::string id = RuntimeIdOf(agent_.Pod("web"));
   node_.KillDaemon();
   EXPECT_TRUE(Eventually([&] {
     const auto node = agent_.client().Node();
@@ -211,14 +201,14 @@ TEST_F(AgentTest, APodOutlivesItsDaemonAndItsRestarts) {
   }));
   EXPECT_THAT(Health(), HasSubstr("503"));
   // Taken while the runtime is away, and run once it is back.
-  Apply(PodManifest("late", kForever));
+  Apply(PodManifest("late", kUntilTerm));
   const absl::Status started = node_.StartDaemon();
   ASSERT_TRUE(started.ok()) << started;
   ASSERT_TRUE(agent_.Await("late", IsReady));
   // The node hears of the runtime apart from the pods.
   EXPECT_TRUE(Eventually([this] { return absl::StrContains(Health(), "200"); })) << Health();
-  EXPECT_EQ(IdOf(agent_.Pod("web")), id);
-  EXPECT_EQ(ContainerOf(agent_.Pod("web"))["restartCount"], 0);
+  EXPECT_EQ(RuntimeIdOf(agent_.Pod("web")), id);
+  EXPECT_EQ(ContainerStatus(agent_.Pod("web"))["restartCount"], 0);
 }
 
 // With kubepods below a group of the test's own.
@@ -244,7 +234,7 @@ TEST_F(AgentGroupsTest, APodHasAGroupWithItsLimits) {
   Apply(absl::StrCat(
       "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: "
       "main, image: busybox, imagePullPolicy: Never, command: [sh, -c, '",
-      kForever, "'], resources: {requests: {cpu: 100m}, limits: {memory: 64Mi, cpu: 500m}}}]}}"));
+      kUntilTerm, "'], resources: {requests: {cpu: 100m}, limits: {memory: 64Mi, cpu: 500m}}}]}}"));
   ASSERT_TRUE(agent_.Await("web", IsReady));
   const std::string uid = agent_.Pod("web")["metadata"]["uid"];
   const std::string group = absl::StrCat(root_, "/kubepods/burstable/pod", uid);
@@ -272,8 +262,6 @@ TEST_F(AgentGroupsTest, AnOomKillTakesTheWholeContainer) {
   EXPECT_EQ(ended.value("exitCode", 0), 137);
 }
 
-constexpr char kOomClasses[] = "classes:\n  oom: {classes: {first: 800, soon: 300}}\n";
-
 // With a type of classes in the daemon's configuration.
 class AgentClassesTest : public AgentTest {
  protected:
@@ -284,10 +272,10 @@ class AgentClassesTest : public AgentTest {
                        annotations,
                        "}}, spec: {containers: [{name: main, image: busybox, imagePullPolicy: "
                        "Never, command: [sh, -c, '",
-                       kForever, "'], resources: {requests: {cpu: 0.10, memory: 1e6}}}]}}"));
+                       kUntilTerm, "'], resources: {requests: {cpu: 0.10, memory: 1e6}}}]}}"));
   }
   cri::ContainerStatus StatusOf(const std::string& pod) {
-    return Status(CriId(ContainerOf(agent_.Pod(pod))));
+    return Status(CriId(ContainerStatus(agent_.Pod(pod))));
   }
   // The status of the only pod.
   cri::PodSandboxStatus SandboxStatus() {
@@ -354,16 +342,17 @@ TEST_F(AgentTest, APodThatDoesNotFitIsRejected) {
 }
 
 TEST_F(AgentTest, MistakesAreToldAndNothingIsMade) {
-  const auto twice = agent_.client().Apply(PodManifest("web", kForever) + "---\nkind: Nonsense\n");
+  const auto twice =
+      agent_.client().Apply(PodManifest("web", kUntilTerm) + "---\nkind: Nonsense\n");
   EXPECT_EQ(twice.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(agent_.client().List("")->empty());
-  Apply(PodManifest("web", kForever));
+  Apply(PodManifest("web", kUntilTerm));
   const auto other = agent_.client().Apply(PodManifest("web", "true"));
   EXPECT_EQ(other.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(other.status().message()), HasSubstr("/spec/containers/0/command"));
-  Apply(PodManifest("web", kForever));
+  Apply(PodManifest("web", kUntilTerm));
   EXPECT_EQ(agent_.client().Delete("default", "nobody", 0).code(), absl::StatusCode::kNotFound);
-  agent_.WriteManifest("f.yaml", PodManifest("file", kForever));
+  agent_.WriteManifest("f.yaml", PodManifest("file", kUntilTerm));
   ASSERT_TRUE(agent_.Await("file", IsReady));
   EXPECT_EQ(agent_.client().Delete("default", "file", 0).code(),
             absl::StatusCode::kFailedPrecondition);
@@ -374,7 +363,7 @@ TEST_F(AgentTest, AMissingImageIsTriedAgain) {
       "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: main, "
       "image: nowhere, imagePullPolicy: Never}]}}");
   ASSERT_TRUE(agent_.Await("p", [](const Json& pod) {
-    const Json& state = ContainerOf(pod)["state"];
+    const Json& state = ContainerStatus(pod)["state"];
     return state.contains("waiting") && state["waiting"]["reason"] == "ErrImageNeverPull";
   }));
   EXPECT_EQ(agent_.Phase("p"), "Pending");

@@ -59,7 +59,7 @@ class AgentTopologyTest : protected TopologyFile, public NodeTest {
     return absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: ", name,
                         "}, spec: {containers: [{name: main, image: busybox, imagePullPolicy: "
                         "Never, command: [sh, -c, '",
-                        kForever, "'], resources: {limits: {cpu: 1, memory: 16Mi}}}]}}");
+                        kUntilTerm, "'], resources: {limits: {cpu: 1, memory: 16Mi}}}]}}");
   }
 
   AgentRuns agent_;
@@ -76,7 +76,7 @@ TEST_F(AgentTopologyTest, NoPodIsTakenUntilAGoodOneCame) {
   ASSERT_TRUE(ReadyBecomes("True")) << agent_.NodeReady();
   agent_.Apply(Own("own"));
   ASSERT_TRUE(agent_->Await("own", IsReady)) << agent_->Log();
-  EXPECT_EQ(Status(IdOf(agent_->Pod("own"))).resources().linux().cpuset_cpus(), "1");
+  EXPECT_EQ(Status(MainId(agent_->Pod("own"))).resources().linux().cpuset_cpus(), "1");
 }
 
 TEST_F(AgentTopologyTest, ALaterOneLeavesNumbersAndPods) {
@@ -91,9 +91,9 @@ TEST_F(AgentTopologyTest, ALaterOneLeavesNumbersAndPods) {
   ASSERT_TRUE(ReadyBecomes("False")) << agent_->Log();
   EXPECT_EQ(agent_.NodeReady()["reason"], "TopologyUnusable");
   EXPECT_EQ(agent_.Capacity()["cpu"], "2");
-  EXPECT_EQ(Status(IdOf(own)).resources().linux().cpuset_cpus(), "1");
+  EXPECT_EQ(Status(MainId(own)).resources().linux().cpuset_cpus(), "1");
   agent_.Restart(node_.runtime(), "own");
-  EXPECT_EQ(Status(IdOf(agent_->Pod("own"))).resources().linux().cpuset_cpus(), "1")
+  EXPECT_EQ(Status(MainId(agent_->Pod("own"))).resources().linux().cpuset_cpus(), "1")
       << "what it has, it keeps";
   const Json restarted = agent_->Pod("own");
   Put(kGood);

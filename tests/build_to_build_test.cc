@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 // The directory of its programs.
 std::string OtherBuild() {
   const char* directory = getenv("PLIMSOLL_OTHER_BUILD");
-  return directory != nullptr ? directory : PLIMSOLL_BIN_DIRECTORY;
+  return directory != nullptr ? directory : ProgramPath(".");
 }
 
 class BuildToBuildTest : public NodeTest {
@@ -79,7 +79,7 @@ TEST_F(BuildToBuildTest, PodsRunOnUnderEachOfThem) {
   EXPECT_EQ(AwaitExit(ended).exit_code(), 3);
   const std::string init = InitOf(running);
 
-  Change(PLIMSOLL_BIN_DIRECTORY, /*killed=*/true);
+  Change(ProgramPath("."), /*killed=*/true);
   const int version = SchemaVersion();
   ExpectAlive(running, init);
   EXPECT_EQ(Status(ended).exit_code(), 3);
@@ -113,7 +113,7 @@ TEST_F(BuildToBuildTest, PodsRunOnUnderEachOfThem) {
   EXPECT_TRUE(StopContainer(newer, 0).ok());
   EXPECT_EQ(Status(newer).exit_code(), 137);
 
-  Change(PLIMSOLL_BIN_DIRECTORY, /*killed=*/false);
+  Change(ProgramPath("."), /*killed=*/false);
   ExpectAlive(running, init);
   EXPECT_EQ(Status(created).exit_code(), 6);
 }

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kSoon[] = "classes.plimsoll.dev/oom=soon";
+constexpr char kSoonCdiName[] = "classes.plimsoll.dev/oom=soon";
 constexpr char kSlow[] = "classes.plimsoll.dev/blockio=slow";
 constexpr char kFromScheduler[] = "classes:\n  from: scheduler\n";
 
@@ -60,13 +60,14 @@ class ClassDevicesTest : public ClassesTest {
 
 TEST_F(ClassDevicesTest, TheClassHoldsBeforeTheFirstInstruction) {
   const std::string pod = RunPod();
-  const std::string id = Start(pod, With({kSoon, kSlow}, "cat /proc/self/oom_score_adj"));
+  const std::string id = Start(pod, With({kSoonCdiName, kSlow}, "cat /proc/self/oom_score_adj"));
   EXPECT_EQ(AwaitExit(id).exit_code(), 0);
   EXPECT_EQ(Output(id), "300\n");
   EXPECT_EQ(ClassOf(id), "slow");
   // A device plugin's answer arrives like this.
   cri::ContainerConfig annotated = Shell("sleep 1000");
-  (*annotated.mutable_annotations())["cdi.k8s.io/plugin_a"] = absl::StrCat(kSoon, ",", kSlow);
+  (*annotated.mutable_annotations())["cdi.k8s.io/plugin_a"] =
+      absl::StrCat(kSoonCdiName, ",", kSlow);
   const std::string other = Start(pod, annotated);
   EXPECT_THAT(ThrottleOf(CgroupOf(pod, other)), HasSubstr("1048576"));
   EXPECT_EQ(ExecOutput(other, "cat /proc/1/oom_score_adj"), "300\n");
@@ -120,7 +121,7 @@ TEST_F(ClassDevicesTest, TheNextAttemptHasTheClassToo) {
 // A kubelet's update carries no class.
 TEST_F(ClassDevicesTest, AnUpdateOfResourcesKeepsTheClass) {
   const std::string pod = RunPod();
-  const std::string id = Start(pod, With({kSlow, kSoon}));
+  const std::string id = Start(pod, With({kSlow, kSoonCdiName}));
   cri::LinuxContainerResources linux;
   linux.set_cpu_shares(512);
   linux.set_oom_score_adj(7);
@@ -180,7 +181,8 @@ TEST_F(ClassDevicesTest, ClassesThatAreNotHereAreNotFound) {
 TEST_F(ClassDevicesTest, SwitchedOffTheDeviceIsIgnored) {
   Reconfigure("classes:\n", "feature_gates: {ClassResources: false}\nclasses:\n");
   const std::string pod = RunPod();
-  const std::string id = Start(pod, With({kSlow, kSoon, "classes.plimsoll.dev/nothing=fast"}));
+  const std::string id =
+      Start(pod, With({kSlow, kSoonCdiName, "classes.plimsoll.dev/nothing=fast"}));
   EXPECT_EQ(ThrottleOf(CgroupOf(pod, id)), "");
   EXPECT_TRUE(Status(id).class_resources().classes().empty());
 }

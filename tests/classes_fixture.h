@@ -16,7 +16,6 @@
 
 namespace plimsoll::testing {
 
-inline constexpr int64_t kMiB = 1 << 20;
 // A type of pods' classes that every machine can have.
 inline constexpr char kLaneOfPods[] =
     "  - {name: lane, level: pod, default: slow, classes: {fast: {}, slow: {}}}\n";

@@ -175,15 +175,15 @@ TEST_F(WarnedClassesTest, WarningsAreOneListAndNameTheirTypeOnce) {
 }
 
 // A daemon with the gate off reads no classes and refuses none.
-class GateOffTest : public NodeTest {
+class ClassGateOffTest : public NodeTest {
  protected:
-  GateOffTest()
+  ClassGateOffTest()
       : NodeTest(
             "classes:\n  oom: {classes: {soon: 300}}\n"
             "feature_gates: {ClassResources: false}\n") {}
 };
 
-TEST_F(GateOffTest, AssignDoesNotPretend) {
+TEST_F(ClassGateOffTest, AssignDoesNotPretend) {
   const std::string container = Start(RunPod(), Shell("sleep 1000"));
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"assign", container, "oom=soon"},

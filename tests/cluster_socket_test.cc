@@ -396,16 +396,11 @@ TEST_F(ClusterSocketTest, ADamagedTableStartsNoPod) {
   EXPECT_TRUE(TryRunPod(PodConfig(), &pod).ok());
 }
 
-struct KubeletPlace {
-  TestDir directory;
-  FakeKubelet kubelet{directory.path()};
-};
-
-class ClusterSocketKubeletTest : private KubeletPlace, public NodeTest {
+class ClusterSocketKubeletTest : private KubeletRoot, public NodeTest {
  protected:
   ClusterSocketKubeletTest() : NodeTest(absl::StrCat("kubelet: {root: ", kubelet.root(), "}\n")) {}
 
-  using KubeletPlace::kubelet;
+  using KubeletRoot::kubelet;
 };
 
 TEST_F(ClusterSocketKubeletTest, ExclusiveResourcesAreTold) {

@@ -25,7 +25,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr uint32_t kHostId = 300000;
+constexpr uint32_t kHostRoot = 300000;
 
 class CpTest : public NodeTest {
  protected:
@@ -71,7 +71,7 @@ class CpTest : public NodeTest {
     options->mutable_userns_options()->set_mode(cri::POD);
     for (cri::IDMapping* ids : {options->mutable_userns_options()->add_uids(),
                                 options->mutable_userns_options()->add_gids()}) {
-      ids->set_host_id(kHostId);
+      ids->set_host_id(kHostRoot);
       ids->set_length(65536);
     }
     return config;
@@ -327,7 +327,7 @@ TEST_F(CpTest, InAUserNamespaceItActsAsTheContainersRoot) {
   mapped->set_host_path(Here("mapped"));
   mapped->set_container_path("/mapped");
   for (cri::IDMapping* ids : {mapped->add_uidmappings(), mapped->add_gidmappings()}) {
-    ids->set_host_id(kHostId);
+    ids->set_host_id(kHostRoot);
     ids->set_length(65536);
   }
   cri::Mount* plain = config.add_mounts();

@@ -14,8 +14,6 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr int64_t kMiB = 1 << 20;
-
 class EventStream {
  public:
   // Open when it returns: later events are told.

@@ -29,9 +29,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using Json = nlohmann::json;
 
-constexpr char kSlices[] = "/apis/resource.k8s.io/v1/resourceslices";
 constexpr char kSoonDevice[] = "oom-soon";
-constexpr uid_t kNobody = 65534;
 constexpr char kSoonCdi[] = "classes.plimsoll.dev/oom=soon";
 
 class KubeDriverTest : public ClassesTest {

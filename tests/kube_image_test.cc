@@ -10,6 +10,7 @@
 #include "harness/api_server.h"
 #include "harness/drivers_kubelet.h"
 #include "harness/kernel.h"
+#include "harness/node.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -17,7 +18,6 @@ namespace {
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
-constexpr char kSlices[] = "/apis/resource.k8s.io/v1/resourceslices";
 constexpr char kAccount[] = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 class KubeImageTest : public ClassesTest {
@@ -32,7 +32,7 @@ class KubeImageTest : public ClassesTest {
 
   absl::StatusOr<RunResult> Pack(const std::vector<std::string>& arguments) {
     Command command;
-    command.argv = {PLIMSOLL_SOURCE_DIRECTORY "/tools/kube_image"};
+    command.argv = {SourcePath("tools/kube_image")};
     command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
     return RunProgram(command);
   }

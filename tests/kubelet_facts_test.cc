@@ -29,21 +29,13 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 using Json = nlohmann::json;
-using Amounts =
+using AmountsByName =
     google::protobuf::Map<std::string, ::k8s::io::apimachinery::pkg::api::resource::Quantity>;
-
-constexpr int64_t kMebibyte = 1 << 20;
-
-// A kubelet's root, there before the node that gets its path.
-struct KubeletPlace {
-  TestDir directory;
-  FakeKubelet kubelet{directory.path()};
-};
 
 class KubeletFactsTest : public NodeTest {
  protected:
   explicit KubeletFactsTest(const std::string& config = "", const std::string& pods = "auto")
-      : KubeletFactsTest(std::make_unique<KubeletPlace>(), config, pods) {}
+      : KubeletFactsTest(std::make_unique<KubeletRoot>(), config, pods) {}
 
   FakeKubelet& kubelet() { return place_->kubelet; }
   int Calls() {
@@ -70,7 +62,7 @@ class KubeletFactsTest : public NodeTest {
     (*setup.mutable_resources()->mutable_limits())["cpu"].set_string("2");
     auto& web = *pod.mutable_spec()->add_containers();
     web.set_name("web");
-    Amounts& limits = *web.mutable_resources()->mutable_limits();
+    AmountsByName& limits = *web.mutable_resources()->mutable_limits();
     limits["cpu"].set_string(cpu);
     limits["memory"].set_string("64Mi");
     limits["example.com/gpu"].set_string("2");
@@ -192,13 +184,13 @@ class KubeletFactsTest : public NodeTest {
   }
 
  private:
-  KubeletFactsTest(std::unique_ptr<KubeletPlace> place, const std::string& config,
+  KubeletFactsTest(std::unique_ptr<KubeletRoot> place, const std::string& config,
                    const std::string& pods)
       : NodeTest(absl::StrCat(config, "kubelet: {root: ", place->directory.path(), ", pods: ", pods,
                               "}\n")),
         place_(std::move(place)) {}
 
-  const std::unique_ptr<KubeletPlace> place_;
+  const std::unique_ptr<KubeletRoot> place_;
   int uids_ = 0;
 };
 
@@ -218,8 +210,7 @@ TEST_F(KubeletFactsTest, ThePictureIsKubeletsAndCompleteWithTheLastContainer) {
   EXPECT_THAT(picture["why"].dump(), HasSubstr("mounts: "));
   Command check;
   check.argv = {
-      PLIMSOLL_SOURCE_DIRECTORY "/tools/check_json",
-      PLIMSOLL_SOURCE_DIRECTORY "/api/schema/pod-resources.schema.json",
+      SourcePath("tools/check_json"), SourcePath("api/schema/pod-resources.schema.json"),
       absl::StrCat(node_.run_directory(), "/sandboxes/", pod, "/picture/pod-resources.json")};
   const auto checked = RunProgram(check);
   ASSERT_TRUE(checked.ok()) << checked.status();
@@ -552,8 +543,8 @@ TEST_F(KubeletVmTest, AVirtualMachineIsSizedByKubeletsWord) {
   const std::string setup = Create(pod, Named("setup", 200000));
   const std::string spec = OciConfig(setup);
   EXPECT_THAT(spec, HasSubstr(R"("io.kubernetes.cri.sandbox-cpu-quota":"200000")"));
-  EXPECT_THAT(spec, HasSubstr(absl::StrCat(R"("io.kubernetes.cri.sandbox-memory":")",
-                                           64 * kMebibyte, "\"")));
+  EXPECT_THAT(spec,
+              HasSubstr(absl::StrCat(R"("io.kubernetes.cri.sandbox-memory":")", 64 * kMiB, "\"")));
   EXPECT_THAT(spec, HasSubstr(R"("io.katacontainers.config.hypervisor.default_vcpus":"2")"));
   EXPECT_THAT(spec, HasSubstr(R"(\"example.com/gpu\")"));
 }

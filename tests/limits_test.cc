@@ -19,8 +19,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-constexpr int64_t kMiB = 1 << 20;
-
 class LimitsTest : public NodeTest {
  protected:
   cri::ContainerConfig Limited(const std::string& script) {

@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/fs_root.h"
+#include "harness/node.h"
 #include "pod_runner/manifest.h"
 
 namespace plimsoll::testing {
@@ -129,7 +130,7 @@ std::vector<Row> RowsOf(const std::string& text) {
 }
 
 TEST(ManifestDocs, TheTablesHaveTheFieldsThatTheCodeReads) {
-  const auto root = FsRoot::Open(PLIMSOLL_SOURCE_DIRECTORY);
+  const auto root = FsRoot::Open(SourcePath("."));
   ASSERT_TRUE(root.ok());
   const auto text = root->Read("docs/manifests.md");
   ASSERT_TRUE(text.ok()) << text.status();

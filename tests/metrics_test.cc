@@ -59,7 +59,7 @@ TEST_F(MetricsTest, WhatIsServedIsDocumented) {
   const std::string pod = RunPod();
   ExecOutput(Start(pod, Shell("sleep 1000")), "true");
   AwaitExit(Start(pod, Shell("exit 1")));
-  const std::string page = *Host().Read(PLIMSOLL_SOURCE_DIRECTORY "/docs/metrics.md");
+  const std::string page = *Host().Read(SourcePath("docs/metrics.md"));
   const Exposition rows = ReadMetricsPage(page);
   const Exposition metrics = Metrics();
   for (const auto& [name, family] : metrics) {

@@ -12,6 +12,7 @@
 #include "harness/kernel.h"
 #include "harness/metrics.h"
 #include "harness/network_node.h"
+#include "harness/node.h"
 #include "harness/own_mark.h"
 #include "runtime/store/store.h"
 
@@ -29,7 +30,7 @@ class NetworkTest : public NetworkNodeTest {
  protected:
   // An installed file, except for the place of its leases.
   void WritePackaged(const std::string& name) {
-    const auto text = Host().Read(absl::StrCat(PLIMSOLL_SOURCE_DIRECTORY, "/packaging/", name));
+    const auto text = Host().Read(SourcePath("packaging/" + name));
     ASSERT_TRUE(text.ok()) << text.status();
     const std::string type = R"("type": "host-local",)";
     ASSERT_THAT(*text, HasSubstr(type));

@@ -273,8 +273,7 @@ TEST_F(PassDownTest, WhatIsShownIsAsItsSchemaSays) {
       .set_string("1e9");
   const std::string pod = RunPod(config);
   Command check;
-  check.argv = {PLIMSOLL_SOURCE_DIRECTORY "/tools/check_json",
-                PLIMSOLL_SOURCE_DIRECTORY "/api/schema/pod-resources.schema.json",
+  check.argv = {SourcePath("tools/check_json"), SourcePath("api/schema/pod-resources.schema.json"),
                 PictureFileName(pod)};
   const auto checked = RunProgram(check);
   ASSERT_TRUE(checked.ok()) << checked.status();

@@ -17,7 +17,6 @@
 namespace plimsoll::testing {
 namespace {
 
-constexpr int64_t kMiB = 1 << 20;
 constexpr int64_t kPeriod = 100'000;
 // A pod's minimum, and the maximum of a container in it.
 constexpr int64_t kPodQuota = 4 * kPeriod;

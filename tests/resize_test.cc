@@ -16,8 +16,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr int64_t kMiB = 1 << 20;
-
 class ResizeTest : public NodeTest {
  protected:
   static cri::LinuxContainerResources Sized(int64_t quota, int64_t memory) {

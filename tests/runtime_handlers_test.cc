@@ -106,8 +106,6 @@ class RuntimeHandlersTest : public NodeTest {
   std::unique_ptr<TestDir> directory_;
 };
 
-constexpr int64_t kMebibyte = 1 << 20;
-
 TEST_F(RuntimeHandlersTest, AVirtualMachinesRuntimeMakesTheContainerAndKnowsTheSize) {
   const std::string pod = RunOn("vm", Announcing("1500m", "64Mi"));
   EXPECT_EQ(PodStatus(pod).runtime_handler(), "vm");
@@ -136,15 +134,15 @@ TEST_F(RuntimeHandlersTest, OneThatWasNotStartedIsStillNotAfterARestart) {
 
 TEST_F(RuntimeHandlersTest, TheHandlerGoesAlongOrNothingChanges) {
   const std::string id = Start(RunOn("vm", Announcing("1", "64Mi")), Web("sleep 1000"));
-  const grpc::Status done = ResizeTo(id, "3", 128 * kMebibyte);
+  const grpc::Status done = ResizeTo(id, "3", 128 * kMiB);
   ASSERT_TRUE(done.ok()) << done.error_message();
   EXPECT_THAT(Noted("told"), HasSubstr(R"("size":{"vcpus":3,"memory_bytes":134217728)"));
-  EXPECT_EQ(Status(id).resources().linux().memory_limit_in_bytes(), 128 * kMebibyte);
+  EXPECT_EQ(Status(id).resources().linux().memory_limit_in_bytes(), 128 * kMiB);
   Write("refuse", "");
-  const grpc::Status refused = ResizeTo(id, "4", 256 * kMebibyte);
+  const grpc::Status refused = ResizeTo(id, "4", 256 * kMiB);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(refused.error_message(), HasSubstr("the update command of runtime handler vm"));
-  EXPECT_EQ(Status(id).resources().linux().memory_limit_in_bytes(), 128 * kMebibyte);
+  EXPECT_EQ(Status(id).resources().linux().memory_limit_in_bytes(), 128 * kMiB);
   EXPECT_EQ(Status(id).kubernetes_resources().limits().at("cpu").string(), "3");
 }
 
@@ -152,7 +150,7 @@ TEST_F(RuntimeHandlersTest, TheHandlerGoesAlongOrNothingChanges) {
 TEST_F(RuntimeHandlersTest, ARefusedShrinkLeavesTheMachineAsItWas) {
   const std::string pod = RunOn("vm", Announcing("1", "128Mi"));
   cri::ContainerConfig config = Web("sleep 1000");
-  config.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(128 * kMebibyte);
+  config.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(128 * kMiB);
   const std::string id = Start(pod, config);
   ExecOutput(id, "head -c 41943040 /dev/zero > /dev/shm/used");
   const auto announce = [&](const std::string& memory) {
@@ -167,9 +165,9 @@ TEST_F(RuntimeHandlersTest, ARefusedShrinkLeavesTheMachineAsItWas) {
   for (int tries = 0; tries < 2; ++tries) {
     const grpc::Status announced = announce("20Mi");
     ASSERT_TRUE(announced.ok()) << announced.error_message();
-    const grpc::Status refused = ResizeTo(id, "1", 20 * kMebibyte);
+    const grpc::Status refused = ResizeTo(id, "1", 20 * kMiB);
     EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-    EXPECT_EQ(Status(id).resources().linux().memory_limit_in_bytes(), 128 * kMebibyte);
+    EXPECT_EQ(Status(id).resources().linux().memory_limit_in_bytes(), 128 * kMiB);
     node_.KillDaemon();
     ASSERT_TRUE(node_.StartDaemon().ok());
   }
@@ -177,7 +175,7 @@ TEST_F(RuntimeHandlersTest, ARefusedShrinkLeavesTheMachineAsItWas) {
   EXPECT_THAT(Noted("told"), Not(HasSubstr(R"("memory_bytes":20971520)")));
   ASSERT_TRUE(announce("64Mi").ok());
   EXPECT_THAT(Noted("told"), Not(HasSubstr(R"("memory_bytes":67108864)")));
-  const grpc::Status shrunk = ResizeTo(id, "1", 64 * kMebibyte);
+  const grpc::Status shrunk = ResizeTo(id, "1", 64 * kMiB);
   ASSERT_TRUE(shrunk.ok()) << shrunk.error_message();
   EXPECT_THAT(Noted("told"), HasSubstr(R"("memory_bytes":67108864)"));
 }
@@ -187,7 +185,7 @@ TEST_F(RuntimeHandlersTest, AStopOfTheDaemonEndsTheCommandAndTheNextStartTellsWh
   const int64_t limit = Status(id).resources().linux().memory_limit_in_bytes();
   Write("slow", "");
   grpc::Status resized;
-  std::thread client([&] { resized = ResizeTo(id, "3", 128 * kMebibyte); });
+  std::thread client([&] { resized = ResizeTo(id, "3", 128 * kMiB); });
   EXPECT_TRUE(Eventually([&] { return !Noted("pid").empty(); }));
   const auto stopped = node_.StopDaemon();
   client.join();
@@ -212,14 +210,14 @@ TEST_F(RuntimeHandlersTest, FixedIsFixedOverARestart) {
   EXPECT_EQ(differs.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(differs.error_message(), HasSubstr("limit of cpu is 2, announced was 1"));
   id = Start(pod, Web("sleep 1000"));
-  ASSERT_TRUE(ResizeTo(id, "500m", 32 * kMebibyte).ok());
+  ASSERT_TRUE(ResizeTo(id, "500m", 32 * kMiB).ok());
   node_.KillDaemon();
   ASSERT_TRUE(node_.StartDaemon().ok());
-  const grpc::Status refused = ResizeTo(id, "500m", 65 * kMebibyte);
+  const grpc::Status refused = ResizeTo(id, "500m", 65 * kMiB);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(refused.error_message(), HasSubstr("announced were"));
-  EXPECT_EQ(Status(id).resources().linux().memory_limit_in_bytes(), 32 * kMebibyte);
-  EXPECT_TRUE(ResizeTo(id, "1", 64 * kMebibyte).ok());
+  EXPECT_EQ(Status(id).resources().linux().memory_limit_in_bytes(), 32 * kMiB);
+  EXPECT_TRUE(ResizeTo(id, "1", 64 * kMiB).ok());
 }
 
 TEST_F(RuntimeHandlersTest, AHandlerThatIsNotConfiguredIsRefused) {

@@ -22,7 +22,7 @@ using ::testing::AllOf;
 using ::testing::Ge;
 using ::testing::Le;
 
-constexpr uint64_t kMiB = 1 << 20;
+constexpr uint64_t kMebibyte = 1 << 20;
 
 class StatsTest : public NodeTest {
  protected:
@@ -57,12 +57,12 @@ Memory KernelMemory(const std::string& group) {
 TEST_F(StatsTest, TheWorkingSetLeavesInactiveFilePagesOut) {
   const std::string pod = RunPod();
   cri::ContainerConfig config = Shell("head -c 16777216 /dev/zero > /cargo; sleep 1000");
-  config.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(64 * kMiB);
+  config.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(64 * kMebibyte);
   const std::string id = Start(pod, config);
   const auto agrees = [](const std::string& group, const std::function<cri::MemoryUsage()>& ask) {
     const Memory before = KernelMemory(group);
     const cri::MemoryUsage memory = ask();
-    return before == KernelMemory(group) && before.inactive_file >= 8 * kMiB &&
+    return before == KernelMemory(group) && before.inactive_file >= 8 * kMebibyte &&
            memory.usage_bytes().value() == before.usage &&
            memory.working_set_bytes().value() == before.usage - before.inactive_file;
   };
@@ -76,7 +76,7 @@ TEST_F(StatsTest, TheWorkingSetLeavesInactiveFilePagesOut) {
       << memory.ShortDebugString() << ", and the kernel has "
       << KernelMemory(CgroupOf(pod, id)).usage << " and "
       << KernelMemory(CgroupOf(pod, id)).inactive_file;
-  EXPECT_EQ(memory.available_bytes().value(), 64 * kMiB - memory.working_set_bytes().value());
+  EXPECT_EQ(memory.available_bytes().value(), 64 * kMebibyte - memory.working_set_bytes().value());
   EXPECT_TRUE(Eventually(
       [&] {
         return agrees(PodGroup(pod), [&] { return memory = told_.OfPod(pod).linux().memory(); }) ||
@@ -147,7 +147,7 @@ TEST_F(StatsTest, ListsAloneSeeWhatContainersHaveWritten) {
       },
       absl::Seconds(60)));
   ExecOutput(id, "dd if=/dev/zero of=/cargo bs=1M count=5 && mkdir /hold && touch /hold/a /hold/b");
-  const uint64_t bytes = first.writable_layer().used_bytes().value() + 5 * kMiB;
+  const uint64_t bytes = first.writable_layer().used_bytes().value() + 5 * kMebibyte;
   const uint64_t inodes = first.writable_layer().inodes_used().value() + 4;
   cri::FilesystemUsage layer;
   EXPECT_TRUE(Eventually(
@@ -161,7 +161,7 @@ TEST_F(StatsTest, ListsAloneSeeWhatContainersHaveWritten) {
                                            told_.ListedWithPods(id), told_.StreamedWithPods(id)}) {
     const cri::FilesystemUsage& each = stats.writable_layer();
     EXPECT_GE(each.used_bytes().value(), bytes);
-    EXPECT_LT(each.used_bytes().value(), bytes + kMiB);
+    EXPECT_LT(each.used_bytes().value(), bytes + kMebibyte);
     EXPECT_EQ(each.inodes_used().value(), inodes);
     EXPECT_GT(each.timestamp(), first.writable_layer().timestamp());
     EXPECT_EQ(each.fs_id().mountpoint(), node_.state_directory() + "/images")
@@ -357,9 +357,9 @@ TEST_F(StatsTest, WhatGoesToTheDiskAndComesFromItIsCounted) {
              "dd if=/hold/cargo of=/dev/null bs=1M count=4 iflag=direct");
   auto after = told_.Metrics(id);
   for (const auto& [name, value] : before) after[name] -= value;
-  EXPECT_GE(after["container_fs_writes_bytes_total"], 6 * kMiB);
-  EXPECT_LT(after["container_fs_writes_bytes_total"], 12 * kMiB);
-  EXPECT_GE(after["container_fs_reads_bytes_total"], 4 * kMiB);
+  EXPECT_GE(after["container_fs_writes_bytes_total"], 6 * kMebibyte);
+  EXPECT_LT(after["container_fs_writes_bytes_total"], 12 * kMebibyte);
+  EXPECT_GE(after["container_fs_reads_bytes_total"], 4 * kMebibyte);
   EXPECT_GT(after["container_fs_writes_total"], 0u);
   EXPECT_GT(after["container_fs_reads_total"], 0u);
   EXPECT_EQ(after["container_blkio_device_usage_total"],
@@ -369,9 +369,9 @@ TEST_F(StatsTest, WhatGoesToTheDiskAndComesFromItIsCounted) {
 TEST_F(StatsTest, AnOomKillIsCountedThoughTheContainerLives) {
   const std::string pod = RunPod();
   cri::ContainerConfig config = Shell("sleep 1000");
-  config.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(16 * kMiB);
+  config.mutable_linux()->mutable_resources()->set_memory_limit_in_bytes(16 * kMebibyte);
   // v1 counts hits of two equal limits in the file of memory and swap, not in that of memory.
-  config.mutable_linux()->mutable_resources()->set_memory_swap_limit_in_bytes(32 * kMiB);
+  config.mutable_linux()->mutable_resources()->set_memory_swap_limit_in_bytes(32 * kMebibyte);
   const std::string id = Start(pod, config);
   EXPECT_EQ(told_.Metrics(id)["container_oom_events_total"], 0u);
   cri::ExecSyncResponse response;

@@ -58,7 +58,7 @@ std::string Limitations(Node& node) {
 }
 
 // Constructed before the node whose configuration names it.
-struct GivenFile {
+struct GivenSource {
   void Put(const std::string& text) {
     ASSERT_TRUE(directory.root().ReplaceFile("topology.yaml", text).ok());
   }
@@ -66,7 +66,7 @@ struct GivenFile {
 };
 
 // The board's memory.
-std::string Memory(const cri::ResourceTopology& topology) {
+std::string BoardMemory(const cri::ResourceTopology& topology) {
   for (const cri::ResourceTopologyZone& zone : topology.zones()) {
     if (zone.name() == "board") return zone.resources(0).capacity().string();
   }
@@ -86,7 +86,7 @@ void ExpectOneTree(const cri::ResourceTopology& topology) {
   EXPECT_EQ(topology.zones(2).parent(), "board");
 }
 
-class FileSourceTest : protected GivenFile, public NodeTest {
+class FileSourceTest : protected GivenSource, public NodeTest {
  protected:
   FileSourceTest()
       : NodeTest(absl::StrCat("nodeResources:\n  source: {file: ", directory.path(),
@@ -100,13 +100,13 @@ TEST_F(FileSourceTest, IsToldEnforcedAndWatched) {
   cri::ResourceTopology topology;
   ASSERT_TRUE(stream.Next(&topology));
   ExpectOneTree(topology);
-  EXPECT_EQ(Memory(topology), "8Gi");
+  EXPECT_EQ(BoardMemory(topology), "8Gi");
   const std::string id = Start(RunPod(), Shell("sleep 1000"));
   EXPECT_EQ(ExecOutput(id, "grep Cpus_allowed_list /proc/self/status | cut -f2"),
             absl::StrCat(LastCpu(), "\n"));
   Put(OneCore("4Gi"));
   ASSERT_TRUE(stream.Next(&topology));
-  EXPECT_EQ(Memory(topology), "4Gi");
+  EXPECT_EQ(BoardMemory(topology), "4Gi");
   // A bad topology is reported, and the last good one stays.
   Put(OneCore("2Gi", 4000));
   EXPECT_TRUE(Eventually([&] {
@@ -116,10 +116,10 @@ TEST_F(FileSourceTest, IsToldEnforcedAndWatched) {
     return absl::StrContains(node_.Log(), "zone \\\"only\\\" has CPUs 4000");
   })) << node_.Log();
   ASSERT_TRUE(TopologyStream(node_).Next(&topology));
-  EXPECT_EQ(Memory(topology), "4Gi");
+  EXPECT_EQ(BoardMemory(topology), "4Gi");
   Put(OneCore("2Gi"));
   ASSERT_TRUE(stream.Next(&topology));
-  EXPECT_EQ(Memory(topology), "2Gi");
+  EXPECT_EQ(BoardMemory(topology), "2Gi");
 }
 
 // The daemon serves its pods all the same; clients wait for a good one.
@@ -144,7 +144,7 @@ TEST_F(BadFileTest, PodsRunAndClientsAreToTryAgain) {
   TopologyStream again(node_);
   Put(OneCore("8Gi"));
   ASSERT_TRUE(again.Next(&topology));
-  EXPECT_EQ(Memory(topology), "8Gi");
+  EXPECT_EQ(BoardMemory(topology), "8Gi");
   EXPECT_TRUE(Eventually([&] {
     return ExecOutput(id, "grep Cpus_allowed_list /proc/self/status | cut -f2") ==
            absl::StrCat(LastCpu(), "\n");
@@ -213,21 +213,21 @@ TEST_F(ProviderTest, WhatItPushesIsToldAndEnforcedAndOutlivesIt) {
   EXPECT_EQ(Push("8192Mi"), "accepted");
   ASSERT_TRUE(stream_->Next(&topology_));
   ExpectOneTree(topology_);
-  EXPECT_EQ(Memory(topology_), "8Gi") << "in canonical form";
+  EXPECT_EQ(BoardMemory(topology_), "8Gi") << "in canonical form";
   const std::string id = Start(RunPod(), Shell("sleep 1000"));
   EXPECT_EQ(ExecOutput(id, "grep Cpus_allowed_list /proc/self/status | cut -f2"),
             absl::StrCat(LastCpu(), "\n"));
   EXPECT_THAT(Push("4Gi", 4000), HasSubstr("refused: zone \"only\" has CPUs 4000"));
   EXPECT_EQ(Push("4Gi"), "accepted");
   ASSERT_TRUE(stream_->Next(&topology_));
-  EXPECT_EQ(Memory(topology_), "4Gi");
+  EXPECT_EQ(BoardMemory(topology_), "4Gi");
   ASSERT_TRUE(provider_->Signal(SIGKILL).ok());
   EXPECT_TRUE(Eventually([&] {
     return absl::StrContains(Limitations(node_), "topology provider \"example\" is gone");
   })) << Limitations(node_);
   cri::ResourceTopology now;
   ASSERT_TRUE(TopologyStream(node_).Next(&now));
-  EXPECT_EQ(Memory(now), "4Gi");
+  EXPECT_EQ(BoardMemory(now), "4Gi");
 }
 
 TEST_F(ProviderTest, WhatItPushedOutlivesTheDaemon) {
@@ -238,7 +238,7 @@ TEST_F(ProviderTest, WhatItPushedOutlivesTheDaemon) {
   ASSERT_TRUE(node_.StartDaemon().ok());
   ASSERT_TRUE(TopologyStream(node_).Next(&topology_));
   ExpectOneTree(topology_);
-  EXPECT_EQ(Memory(topology_), "8Gi");
+  EXPECT_EQ(BoardMemory(topology_), "8Gi");
   EXPECT_TRUE(Eventually([&] {
     return ExecOutput(id, "grep Cpus_allowed_list /proc/self/status | cut -f2") ==
            absl::StrCat(LastCpu(), "\n");
@@ -269,7 +269,6 @@ TEST_F(SharedProviderTest, ItIsToldWhatKeepsItsTopologyFromBeingInForce) {
 }
 
 constexpr char kGroup[] = "tty";  // every system has it
-constexpr uid_t kNobody = 65534;
 
 struct PublicDirectory {
   PublicDirectory() { EXPECT_EQ(fchmod(directory.root().fd(), 0755), 0); }
@@ -364,10 +363,10 @@ class ForgottenProviderTest : public ProviderTest {
 TEST_F(ForgottenProviderTest, TheKernelsTopologyIsBackAfterIt) {
   EXPECT_EQ(Push("8Gi"), "accepted");
   ASSERT_TRUE(stream_->Next(&topology_));
-  EXPECT_EQ(Memory(topology_), "8Gi");
+  EXPECT_EQ(BoardMemory(topology_), "8Gi");
   ASSERT_TRUE(provider_->Signal(SIGKILL).ok());
   ASSERT_TRUE(stream_->Next(&topology_));
-  EXPECT_EQ(Memory(topology_), "no board");
+  EXPECT_EQ(BoardMemory(topology_), "no board");
 }
 
 }  // namespace

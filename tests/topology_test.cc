@@ -121,12 +121,12 @@ TEST_F(TopologyTest, WhoRunsWhereIsShown) {
       << *picture;
 }
 
-class GateOffTest : public NodeTest {
+class DiscoveryGateOffTest : public NodeTest {
  protected:
-  GateOffTest() : NodeTest("feature_gates: {KubeletResourceDiscoveryFromCRI: false}\n") {}
+  DiscoveryGateOffTest() : NodeTest("feature_gates: {KubeletResourceDiscoveryFromCRI: false}\n") {}
 };
 
-TEST_F(GateOffTest, TheCallIsUnimplemented) {
+TEST_F(DiscoveryGateOffTest, TheCallIsUnimplemented) {
   TopologyStream stream(node_);
   cri::ResourceTopology topology;
   EXPECT_FALSE(stream.Next(&topology));

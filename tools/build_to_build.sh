@@ -27,6 +27,6 @@ fi
   ninja -C build/dev -j "$jobs" "${targets[@]}"
 )
 cmake --preset dev >/dev/null
-ninja -C build/dev -j "$jobs" integration_build_to_build_test
+ninja -C build/dev -j "$jobs" integration_test
 echo "from $commit to this tree and back:"
-PLIMSOLL_OTHER_BUILD=$other/build/dev/bin build/dev/bin/integration_build_to_build_test
+PLIMSOLL_OTHER_BUILD=$other/build/dev/bin build/dev/bin/integration_test --gtest_filter=BuildToBuildTest.\*

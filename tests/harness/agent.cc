@@ -180,6 +180,30 @@ std::string CriId(const nlohmann::json& container_status) {
   return scheme == std::string::npos ? "" : id.substr(scheme + 3);
 }
 
+const nlohmann::json& ContainerStatus(const nlohmann::json& pod, size_t index) {
+  static const auto* const none = new nlohmann::json();
+  const auto statuses = pod.find("status");
+  if (statuses == pod.end() || !statuses->contains("containerStatuses")) return *none;
+  const nlohmann::json& containers = (*statuses)["containerStatuses"];
+  return index < containers.size() ? containers[index] : *none;
+}
+
+std::string MainId(const nlohmann::json& pod) {
+  return CriId(ContainerStatus(pod));
+}
+
+bool IsReady(const nlohmann::json& pod) {
+  const nlohmann::json& status = ContainerStatus(pod);
+  return status.is_object() && status.value("ready", false);
+}
+
+nlohmann::json ConditionOf(const nlohmann::json& pod, const std::string& type) {
+  for (const nlohmann::json& each : pod["status"].value("conditions", nlohmann::json::array())) {
+    if (each["type"] == type) return each;
+  }
+  return nullptr;
+}
+
 std::string PodManifest(const std::string& name, const std::string& script,
                         const std::string& spec) {
   return absl::StrCat(

@@ -78,6 +78,20 @@ class AgentProcess {
 // runtime.
 std::string CriId(const nlohmann::json& container_status);
 
+// The status of one of the pod's containers; null: it has none yet.
+const nlohmann::json& ContainerStatus(const nlohmann::json& pod, size_t index = 0);
+// The CRI's id of the pod's first container, as CriId.
+std::string MainId(const nlohmann::json& pod);
+// Whether the pod's first container is ready.
+bool IsReady(const nlohmann::json& pod);
+// A condition of the pod's; null: it has none of the type.
+nlohmann::json ConditionOf(const nlohmann::json& pod, const std::string& type);
+
+// A script that runs until SIGTERM, and then ends with 0.
+inline constexpr char kUntilTerm[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
+// A type of classes, for plimsolld's configuration.
+inline constexpr char kOomClasses[] = "classes:\n  oom: {classes: {first: 800, soon: 300}}\n";
+
 // A v1 Pod of image busybox in YAML's flow style: `spec` holds further fields of the spec, each
 // with a comma behind it.
 std::string PodManifest(const std::string& name, const std::string& script,

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "base/dir_for_test.h"
 #include "k8s.io/api/core/v1/generated.pb.h"
 #include "kubelet/podresources/v1/api.pb.h"
 
@@ -88,6 +89,12 @@ class FakeKubelet {
   const std::string root_;
   const std::unique_ptr<State> state_;
   Place places_[2];
+};
+
+// A kubelet's root and its sockets, constructed before the node that gets the path.
+struct KubeletRoot {
+  TestDir directory;
+  FakeKubelet kubelet{directory.path()};
 };
 
 }  // namespace plimsoll::testing

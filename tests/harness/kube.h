@@ -14,6 +14,8 @@
 
 namespace plimsoll::testing {
 
+inline constexpr char kSlices[] = "/apis/resource.k8s.io/v1/resourceslices";
+
 struct KubePlaces {
   std::string directory;  // its configuration, log and state
   std::string kubeconfig;

@@ -42,6 +42,10 @@ std::string ProgramPath(const std::string& name) {
   return absl::StrCat(PLIMSOLL_BIN_DIRECTORY, "/", name);
 }
 
+std::string SourcePath(const std::string& path) {
+  return absl::StrCat(PLIMSOLL_SOURCE_DIRECTORY, "/", path);
+}
+
 Node::Node(const std::string& extra_config) : temporary_(std::in_place) {
   places_.directory = temporary_->path();
   places_.run_directory = places_.directory + "/run";

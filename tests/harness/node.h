@@ -28,6 +28,9 @@
 
 namespace plimsoll::testing {
 
+inline constexpr int64_t kMiB = int64_t{1} << 20;
+inline constexpr uid_t kNobody = 65534;
+
 namespace cri = ::runtime::v1;
 
 // The directories of a node outside a temporary directory.
@@ -108,6 +111,8 @@ class Node {
 
 // "/plimsolld" of the build under test.
 std::string ProgramPath(const std::string& name);
+// A path of the source tree.
+std::string SourcePath(const std::string& path);
 
 // A test with a running node that has the image "busybox". Its end removes all pods and then checks
 // that nothing is left: no mount, cgroup, process or directory.
