@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pod_runner/to_cri.h"
+#include "pod_runner/labels.h"
 
 namespace plimsoll::agent {
 namespace {

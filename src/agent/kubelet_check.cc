@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/pods/pod_host.h"
 #include "base/socket_probe.h"
-#include "pod_runner/to_cri.h"
+#include "pod_runner/labels.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/output.h"
 #include "cli/run_by_agent.h"
 #include "cli/text.h"
-#include "pod_runner/to_cri.h"
+#include "pod_runner/labels.h"
 
 namespace plimsoll::cli {
 

@@ -10,7 +10,7 @@
 #include "cli/filters.h"
 #include "cli/table.h"
 #include "cli/text.h"
-#include "pod_runner/to_cri.h"
+#include "pod_runner/labels.h"
 
 namespace plimsoll::cli {
 namespace {

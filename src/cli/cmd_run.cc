@@ -29,11 +29,11 @@
 #include "pod_runner/dir.h"
 #include "pod_runner/env.h"
 #include "pod_runner/event_watch.h"
+#include "pod_runner/labels.h"
 #include "pod_runner/manifest.h"
 #include "pod_runner/objects.h"
 #include "pod_runner/runner.h"
 #include "pod_runner/sandbox_maker.h"
-#include "pod_runner/to_cri.h"
 
 namespace plimsoll::cli {
 namespace {

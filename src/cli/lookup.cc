@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "cli/errors.h"
 #include "cli/text.h"
-#include "pod_runner/to_cri.h"
+#include "pod_runner/labels.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/message_json.h"
 #include "cli/table.h"
 #include "cli/text.h"
-#include "pod_runner/to_cri.h"
+#include "pod_runner/labels.h"
 
 namespace plimsoll::cli {
 namespace {

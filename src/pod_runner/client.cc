@@ -7,8 +7,8 @@
 #include "absl/strings/strip.h"
 #include "pod_runner/connection.h"
 #include "pod_runner/hint.h"
+#include "pod_runner/labels.h"
 #include "pod_runner/read_stream.h"
-#include "pod_runner/to_cri.h"
 
 namespace plimsoll::pod {
 namespace {

@@ -79,6 +79,9 @@ enum class SandboxLimits {
   kSums,
 };
 
+// The number of user ids in a pod's own user namespace.
+inline constexpr uint32_t kIdsOfAPod = 65536;
+
 struct PodContext {
   std::string uid;
   std::string log_directory;

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "pod_runner/classes.h"
 #include "pod_runner/env.h"
+#include "pod_runner/labels.h"
 #include "pod_runner/pod_level.h"
 #include "pod_runner/swap.h"
 #include "pod_runner/to_cri_mounts.h"

@@ -17,18 +17,6 @@ namespace plimsoll::pod {
 
 namespace cri = ::runtime::v1;
 
-// Keys that Plimsoll's commands read.
-inline constexpr char kGraceAnnotation[] = "plimsoll.dev/grace-period-seconds";
-inline constexpr char kRoleLabel[] = "plimsoll.dev/role";  // "container", "init", "sidecar"
-inline constexpr char kQosAnnotation[] = "plimsoll.dev/qos-class";
-// On sandboxes and containers of an agent: its node's name.
-inline constexpr char kAgentLabel[] = "plimsoll.dev/agent";
-// kubelet's keys, which other tools read.
-inline constexpr char kPodNameLabel[] = "io.kubernetes.pod.name";
-inline constexpr char kPodNamespaceLabel[] = "io.kubernetes.pod.namespace";
-inline constexpr char kPodUidLabel[] = "io.kubernetes.pod.uid";
-inline constexpr char kContainerNameLabel[] = "io.kubernetes.container.name";
-
 struct PodConfigs {
   cri::PodSandboxConfig sandbox;
   std::vector<cri::ContainerConfig> containers;  // in the manifest's order

@@ -8,7 +8,6 @@
 #include "base/status.h"
 #include "pod_runner/manifest_fields.h"
 #include "pod_runner/objects.h"
-#include "pod_runner/user_ids.h"
 
 namespace plimsoll::pod {
 namespace {

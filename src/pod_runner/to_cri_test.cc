@@ -1,4 +1,5 @@
 #include "pod_runner/to_cri.h"
+#include "pod_runner/labels.h"
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"

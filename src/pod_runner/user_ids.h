@@ -8,10 +8,10 @@
 
 #include "absl/status/statusor.h"
 #include "pod_runner/client.h"
+#include "pod_runner/context.h"
 
 namespace plimsoll::pod {
 
-inline constexpr uint32_t kIdsOfAPod = 65536;
 // The ranges go from here to 2^31, above the ids of useradd (login.defs(5)) and systemd.
 inline constexpr uint32_t kFirstPodId = 0x70000000;
 inline constexpr uint32_t kPodIdRanges = (0x80000000u - kFirstPodId) / kIdsOfAPod;

@@ -26,8 +26,8 @@
 #include "base/fs_root.h"
 #include "pod_runner/client.h"
 #include "pod_runner/context.h"
+#include "pod_runner/labels.h"
 #include "pod_runner/manifest.h"
-#include "pod_runner/to_cri.h"
 #include "resources/pages.h"
 
 namespace plimsoll::agent {

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "agent/pods/pod_host.h"
 #include "base/status.h"
-#include "pod_runner/to_cri.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -18,6 +18,7 @@
 #include "pod_runner/fields.h"
 #include "pod_runner/hooks.h"
 #include "pod_runner/images.h"
+#include "pod_runner/labels.h"
 #include "pod_runner/logins.h"
 #include "pod_runner/manifest_objects.h"
 #include "pod_runner/mount_sub_paths.h"

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "pod_runner/to_cri.h"
+#include "pod_runner/labels.h"
 
 namespace plimsoll::agent {
 namespace {
