@@ -28,7 +28,7 @@
 #include "base/status.h"
 #include "bench/big_node.h"
 #include "bench/series.h"
-#include "pod_runner/client.h"
+#include "pod_runner/runtime_client/client.h"
 
 namespace plimsoll::bench {
 namespace {

@@ -2,7 +2,7 @@
 #include "agent/pods/class_quota.h"
 
 #include "check.h"
-#include "pod_runner/classes.h"
+#include "pod_runner/manifest/classes.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll::fuzz;

@@ -1,8 +1,8 @@
 // Pod manifests as `plimsoll run` and plimsoll-agent read them, and their objects on record.
 #include "absl/strings/match.h"
 #include "check.h"
-#include "pod_runner/classes.h"
-#include "pod_runner/manifest_objects.h"
+#include "pod_runner/manifest/classes.h"
+#include "pod_runner/manifest/manifest_objects.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll::fuzz;

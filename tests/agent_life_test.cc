@@ -13,7 +13,7 @@
 #include "absl/time/clock.h"
 #include "harness/kernel.h"
 #include "harness/node_agent.h"
-#include "pod_runner/cri_log.h"
+#include "pod_runner/pod_files/cri_log.h"
 #include "resources/quantity.h"
 
 namespace plimsoll::testing {

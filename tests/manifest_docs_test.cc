@@ -15,7 +15,7 @@
 #include "absl/strings/strip.h"
 #include "base/fs_root.h"
 #include "harness/node.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::testing {
 namespace {

@@ -34,7 +34,7 @@
 #include "base/clock.h"
 #include "base/fs_root.h"
 #include "base/status.h"
-#include "pod_runner/client.h"
+#include "pod_runner/runtime_client/client.h"
 #include "service/directory_lock.h"
 
 namespace plimsoll::agent {

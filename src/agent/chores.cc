@@ -7,7 +7,7 @@
 #include "absl/time/clock.h"
 #include "base/monotonic_time.h"
 #include "base/status.h"
-#include "pod_runner/dir.h"
+#include "pod_runner/pod_files/dir.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -16,7 +16,7 @@
 #include "agent/pods/log_keeper.h"
 #include "base/fs_root.h"
 #include "linux/quiet_watch.h"
-#include "pod_runner/client.h"
+#include "pod_runner/runtime_client/client.h"
 #include "resources/requirements.h"
 
 namespace plimsoll::agent {

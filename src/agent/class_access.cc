@@ -9,7 +9,7 @@
 #include "agent/pods/class_quota.h"
 #include "agent/pods/pod_key.h"
 #include "base/status.h"
-#include "pod_runner/classes.h"
+#include "pod_runner/manifest/classes.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -13,7 +13,7 @@
 #include "agent/config.h"
 #include "agent/pods/class_requests.h"
 #include "base/fs_root.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

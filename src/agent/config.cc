@@ -14,8 +14,8 @@
 #include "base/host_name.h"
 #include "base/socket_file.h"
 #include "base/status.h"
-#include "pod_runner/client.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
+#include "pod_runner/runtime_client/client.h"
 #include "yaml/config_file.h"
 #include "yaml/reader.h"
 

@@ -6,7 +6,7 @@
 
 #include "agent/device_manager/configured_devices.h"
 #include "agent/pods/pod_record.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "agent/config.h"
-#include "pod_runner/context.h"
+#include "pod_runner/cri_requests/context.h"
 #include "yaml/reader.h"
 
 namespace plimsoll::agent {

@@ -13,7 +13,7 @@
 #include "base/fs_root.h"
 #include "base/regular_file.h"
 #include "base/status.h"
-#include "pod_runner/client.h"
+#include "pod_runner/runtime_client/client.h"
 #include "service/directory_lock.h"
 
 namespace plimsoll::agent {

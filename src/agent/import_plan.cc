@@ -7,8 +7,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/printable.h"
-#include "pod_runner/labels.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
+#include "pod_runner/runtime_client/labels.h"
 
 namespace plimsoll::agent {
 namespace {

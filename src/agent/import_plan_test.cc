@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pod_runner/labels.h"
+#include "pod_runner/runtime_client/labels.h"
 
 namespace plimsoll::agent {
 namespace {

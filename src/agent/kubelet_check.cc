@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/pods/pod_host.h"
 #include "base/socket_probe.h"
-#include "pod_runner/labels.h"
+#include "pod_runner/runtime_client/labels.h"
 
 namespace plimsoll::agent {
 namespace {

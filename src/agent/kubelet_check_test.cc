@@ -11,7 +11,7 @@
 #include "agent/pods/pod_host.h"
 #include "base/dir_for_test.h"
 #include "base/socket_file.h"
-#include "pod_runner/labels.h"
+#include "pod_runner/runtime_client/labels.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -22,7 +22,7 @@
 #include "agent/pods/pod_store.h"
 #include "agent/pods_place.h"
 #include "base/fs_root.h"
-#include "pod_runner/client.h"
+#include "pod_runner/runtime_client/client.h"
 #include "service/logging.h"
 #include "topology/maps.h"
 

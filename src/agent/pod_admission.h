@@ -9,7 +9,7 @@
 #include "agent/node/node_view.h"
 #include "agent/pods/class_requests.h"
 #include "agent/pods/pod_record.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

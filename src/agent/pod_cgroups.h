@@ -22,8 +22,8 @@
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_record.h"
 #include "base/fs_root.h"
-#include "pod_runner/client.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
+#include "pod_runner/runtime_client/client.h"
 
 namespace plimsoll::agent {
 

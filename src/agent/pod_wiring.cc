@@ -13,7 +13,7 @@
 #include "agent/pods/node_room.h"
 #include "base/clock.h"
 #include "base/status.h"
-#include "pod_runner/dir.h"
+#include "pod_runner/pod_files/dir.h"
 
 namespace plimsoll::agent {
 

@@ -25,7 +25,7 @@
 #include "agent/probes/prober.h"
 #include "agent/runtime.h"
 #include "base/fs_root.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 #include "service/logging.h"
 
 namespace plimsoll::agent {

@@ -8,7 +8,7 @@
 #include "agent/pods/passing.h"
 #include "agent/runtime_operations.h"
 #include "base/status.h"
-#include "pod_runner/labels.h"
+#include "pod_runner/runtime_client/labels.h"
 
 namespace plimsoll::agent {
 namespace {

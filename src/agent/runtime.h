@@ -17,7 +17,7 @@
 #include "agent/counters/counters.h"
 #include "agent/pods/class_requests.h"
 #include "cri/runtime/v1/api.pb.h"
-#include "pod_runner/client.h"
+#include "pod_runner/runtime_client/client.h"
 
 namespace plimsoll::agent {
 

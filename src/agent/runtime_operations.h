@@ -8,7 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "agent/counters/counters.h"
-#include "pod_runner/client.h"
+#include "pod_runner/runtime_client/client.h"
 
 namespace plimsoll::agent {
 

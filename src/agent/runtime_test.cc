@@ -8,7 +8,7 @@
 
 #include "agent/pods/fake_runtime_for_test.h"
 #include "base/dir_for_test.h"
-#include "pod_runner/labels.h"
+#include "pod_runner/runtime_client/labels.h"
 
 namespace plimsoll::agent {
 namespace {

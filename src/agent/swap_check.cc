@@ -11,7 +11,7 @@
 #include "agent/enforcement_config.h"
 #include "agent/groups/open_cgroups.h"
 #include "base/status.h"
-#include "pod_runner/swap.h"
+#include "pod_runner/cri_requests/swap.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/connect.h"
 #include "cli/object_fields.h"
 #include "cli/paths.h"
-#include "pod_runner/client.h"
+#include "pod_runner/runtime_client/client.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/output.h"
 #include "cli/run_by_agent.h"
 #include "cli/text.h"
-#include "pod_runner/labels.h"
+#include "pod_runner/runtime_client/labels.h"
 
 namespace plimsoll::cli {
 

@@ -18,7 +18,7 @@
 #include "cli/interrupts.h"
 #include "cli/object_fields.h"
 #include "cli/run_by_agent.h"
-#include "pod_runner/labels.h"
+#include "pod_runner/runtime_client/labels.h"
 
 namespace plimsoll::cli {
 namespace {

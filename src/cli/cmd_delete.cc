@@ -14,7 +14,7 @@
 #include "cli/object_fields.h"
 #include "cli/paths.h"
 #include "cli/seconds.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -18,9 +18,9 @@
 #include "cli/moment.h"
 #include "cli/reader_watch.h"
 #include "cli/text.h"
-#include "pod_runner/cri_log.h"
-#include "pod_runner/event_watch.h"
-#include "pod_runner/log_tail.h"
+#include "pod_runner/pod_files/cri_log.h"
+#include "pod_runner/pod_files/log_tail.h"
+#include "pod_runner/runtime_client/event_watch.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/filters.h"
 #include "cli/table.h"
 #include "cli/text.h"
-#include "pod_runner/labels.h"
+#include "pod_runner/runtime_client/labels.h"
 
 namespace plimsoll::cli {
 namespace {

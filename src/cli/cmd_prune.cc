@@ -18,8 +18,8 @@
 #include "cli/remove_pod.h"
 #include "cli/table.h"
 #include "cli/text.h"
-#include "pod_runner/dir.h"
 #include "pod_runner/lifecycle.h"
+#include "pod_runner/pod_files/dir.h"
 
 namespace plimsoll::cli {
 namespace {

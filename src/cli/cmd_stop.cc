@@ -14,8 +14,8 @@
 #include "cli/remove_pod.h"
 #include "cli/seconds.h"
 #include "cli/text.h"
-#include "pod_runner/dir.h"
 #include "pod_runner/lifecycle.h"
+#include "pod_runner/pod_files/dir.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/resource_report.h"
 #include "cli/table.h"
 #include "cli/text.h"
-#include "pod_runner/amount.h"
+#include "pod_runner/manifest/amount.h"
 #include "resources/cpu_set.h"
 #include "resources/requirements.h"
 

@@ -9,8 +9,8 @@
 #include "cli/lookup.h"
 #include "cli/message_json.h"
 #include "cli/seconds.h"
-#include "pod_runner/event_watch.h"
 #include "pod_runner/lifecycle.h"
+#include "pod_runner/runtime_client/event_watch.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "cli/api.h"
 #include "cli/errors.h"
 #include "cli/output.h"
-#include "pod_runner/client.h"
+#include "pod_runner/runtime_client/client.h"
 
 namespace plimsoll::cli {
 

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "pod_runner/client.h"
+#include "pod_runner/runtime_client/client.h"
 
 namespace plimsoll::cli {
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "pod_runner/hint.h"
+#include "pod_runner/runtime_client/hint.h"
 
 namespace plimsoll::cli {
 

@@ -20,9 +20,9 @@
 #include "cli/packaged_image.h"
 #include "cli/progress.h"
 #include "cli/text.h"
-#include "pod_runner/images.h"
-#include "pod_runner/logins.h"
-#include "pod_runner/pull_secrets.h"
+#include "pod_runner/pulls/images.h"
+#include "pod_runner/pulls/logins.h"
+#include "pod_runner/pulls/pull_secrets.h"
 
 namespace plimsoll::cli {
 namespace {

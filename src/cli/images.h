@@ -8,10 +8,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/api.h"
-#include "pod_runner/client.h"
-#include "pod_runner/logins.h"
-#include "pod_runner/manifest.h"
-#include "pod_runner/objects.h"
+#include "pod_runner/manifest/manifest.h"
+#include "pod_runner/manifest/objects.h"
+#include "pod_runner/pulls/logins.h"
+#include "pod_runner/runtime_client/client.h"
 
 namespace plimsoll::cli {
 

@@ -12,7 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "base/fs_root.h"
 #include "cli/line_buffer.h"
-#include "pod_runner/cri_log.h"
+#include "pod_runner/pod_files/cri_log.h"
 
 namespace plimsoll::cli {
 

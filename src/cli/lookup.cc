@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "cli/errors.h"
 #include "cli/text.h"
-#include "pod_runner/labels.h"
+#include "pod_runner/runtime_client/labels.h"
 
 namespace plimsoll::cli {
 namespace {

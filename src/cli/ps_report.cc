@@ -9,7 +9,7 @@
 #include "cli/message_json.h"
 #include "cli/table.h"
 #include "cli/text.h"
-#include "pod_runner/labels.h"
+#include "pod_runner/runtime_client/labels.h"
 
 namespace plimsoll::cli {
 namespace {

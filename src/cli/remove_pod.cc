@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "cli/errors.h"
 #include "cli/text.h"
-#include "pod_runner/dir.h"
+#include "pod_runner/pod_files/dir.h"
 
 namespace plimsoll::cli {
 

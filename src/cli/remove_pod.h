@@ -7,8 +7,8 @@
 
 #include "absl/status/status.h"
 #include "cli/api.h"
-#include "pod_runner/client.h"
 #include "pod_runner/lifecycle.h"
+#include "pod_runner/runtime_client/client.h"
 
 namespace plimsoll::cli {
 

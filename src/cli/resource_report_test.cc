@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "pod_runner/manifest.h"
-#include "pod_runner/to_cri.h"
+#include "pod_runner/cri_requests/to_cri.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -9,9 +9,9 @@
 #include "agent/client/client.h"
 #include "cli/interrupts.h"
 #include "cli/object_fields.h"
-#include "pod_runner/client.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 #include "pod_runner/runner.h"
+#include "pod_runner/runtime_client/client.h"
 
 namespace plimsoll::cli {
 

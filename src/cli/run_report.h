@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 #include "pod_runner/runner.h"
 
 namespace plimsoll::cli {

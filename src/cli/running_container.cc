@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "cli/errors.h"
 #include "cli/lookup.h"
-#include "pod_runner/labels.h"
+#include "pod_runner/runtime_client/labels.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/api.h"
-#include "pod_runner/client.h"
+#include "pod_runner/runtime_client/client.h"
 
 namespace plimsoll::cli {
 

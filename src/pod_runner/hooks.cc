@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "base/steady_time.h"
 #include "dial/http_get.h"
-#include "pod_runner/host.h"
+#include "pod_runner/cri_requests/host.h"
 
 namespace plimsoll::pod {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "pod_runner/client.h"
-#include "pod_runner/probe.h"
+#include "pod_runner/manifest/probe.h"
+#include "pod_runner/runtime_client/client.h"
 
 namespace plimsoll::pod {
 

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
-#include "pod_runner/labels.h"
+#include "pod_runner/runtime_client/labels.h"
 
 namespace plimsoll::pod {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "pod_runner/client.h"
+#include "pod_runner/runtime_client/client.h"
 
 namespace plimsoll::pod {
 
@@ -36,7 +36,8 @@ bool IsRunning(const Inventory& inventory, const cri::PodSandbox& pod);
 absl::Status StopPod(Client& client, const Inventory& inventory, const cri::PodSandbox& pod,
                      int64_t grace_s);
 
-// Removes the sandbox and its containers, running or not. The pod's directory stays: see dir.h.
+// Removes the sandbox and its containers, running or not. The pod's directory stays (see
+// pod_files/dir.h).
 absl::Status RemovePod(Client& client, const cri::PodSandbox& pod);
 
 }  // namespace plimsoll::pod

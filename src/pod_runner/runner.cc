@@ -10,10 +10,10 @@
 #include "absl/time/clock.h"
 #include "base/monotonic_time.h"
 #include "base/status.h"
-#include "pod_runner/event_watch.h"
-#include "pod_runner/fields.h"
+#include "pod_runner/cri_requests/fields.h"
 #include "pod_runner/hooks.h"
-#include "pod_runner/mount_sub_paths.h"
+#include "pod_runner/pod_files/mount_sub_paths.h"
+#include "pod_runner/runtime_client/event_watch.h"
 
 namespace plimsoll::pod {
 namespace {

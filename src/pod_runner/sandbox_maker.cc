@@ -8,9 +8,9 @@
 #include "absl/time/time.h"
 #include "base/random_id.h"
 #include "base/status.h"
-#include "pod_runner/amount.h"
-#include "pod_runner/host.h"
-#include "pod_runner/swap.h"
+#include "pod_runner/cri_requests/host.h"
+#include "pod_runner/cri_requests/swap.h"
+#include "pod_runner/manifest/amount.h"
 #include "pod_runner/user_ids.h"
 
 namespace plimsoll::pod {

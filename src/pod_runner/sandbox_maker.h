@@ -13,11 +13,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
-#include "pod_runner/client.h"
-#include "pod_runner/dir.h"
-#include "pod_runner/manifest.h"
-#include "pod_runner/pod_lock.h"
-#include "pod_runner/to_cri.h"
+#include "pod_runner/cri_requests/to_cri.h"
+#include "pod_runner/manifest/manifest.h"
+#include "pod_runner/pod_files/dir.h"
+#include "pod_runner/pod_files/pod_lock.h"
+#include "pod_runner/runtime_client/client.h"
 
 namespace plimsoll::pod {
 

@@ -9,7 +9,7 @@
 #include "base/dir_for_test.h"
 #include "cri/runtime/v1/api.grpc.pb.h"
 #include "gtest/gtest.h"
-#include "pod_runner/pod_lock.h"
+#include "pod_runner/pod_files/pod_lock.h"
 
 namespace plimsoll::pod {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "pod_runner/client.h"
-#include "pod_runner/context.h"
+#include "pod_runner/cri_requests/context.h"
+#include "pod_runner/runtime_client/client.h"
 
 namespace plimsoll::pod {
 

@@ -7,8 +7,8 @@
 #include "absl/time/time.h"
 #include "base/fs_root.h"
 #include "base/status.h"
-#include "pod_runner/cri_log.h"
-#include "pod_runner/log_tail.h"
+#include "pod_runner/pod_files/cri_log.h"
+#include "pod_runner/pod_files/log_tail.h"
 
 namespace plimsoll::agent {
 namespace {

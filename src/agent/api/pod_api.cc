@@ -14,7 +14,7 @@
 #include "agent/http/target.h"
 #include "base/printable.h"
 #include "base/status.h"
-#include "pod_runner/objects.h"
+#include "pod_runner/manifest/objects.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "agent/device_manager/device_stock.h"
 #include "base/fs_root.h"
-#include "pod_runner/context.h"
+#include "pod_runner/cri_requests/context.h"
 
 namespace plimsoll::agent {
 

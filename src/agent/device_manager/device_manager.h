@@ -17,7 +17,7 @@
 #include "agent/device_manager/plugin.h"
 #include "base/fs_root.h"
 #include "base/steady_time.h"
-#include "pod_runner/context.h"
+#include "pod_runner/cri_requests/context.h"
 #include "resources/requirements.h"
 
 namespace plimsoll::agent {

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "pod_runner/context.h"
+#include "pod_runner/cri_requests/context.h"
 
 namespace plimsoll::agent {
 

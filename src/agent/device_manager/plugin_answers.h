@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "agent/device_manager/device_stock.h"
 #include "kubelet/deviceplugin/v1beta1/api.pb.h"
-#include "pod_runner/context.h"
+#include "pod_runner/cri_requests/context.h"
 
 namespace plimsoll::agent {
 

@@ -18,7 +18,7 @@
 #include "agent/managers/node_managers.h"
 #include "agent/managers/pod_allocation.h"
 #include "agent/managers/pod_grant.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 #include "resources/cpu_set.h"
 
 namespace plimsoll::agent {

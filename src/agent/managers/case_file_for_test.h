@@ -18,7 +18,7 @@
 #include "agent/managers/case_machine_for_test.h"
 #include "agent/managers/node_managers.h"
 #include "base/status.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 #include "yaml/reader.h"
 
 namespace plimsoll::agent {

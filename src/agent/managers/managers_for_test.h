@@ -14,7 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "agent/managers/node_managers.h"
 #include "agent/managers/pod_grant.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 #include "resources/cpu_set.h"
 #include "topology/maps.h"
 

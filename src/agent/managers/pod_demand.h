@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "agent/memory_manager/static_memory_policy.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 #include "resources/requirements.h"
 
 namespace plimsoll::agent {

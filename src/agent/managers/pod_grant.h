@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "agent/device_manager/device_stock.h"
 #include "agent/memory_manager/static_memory_policy.h"
-#include "pod_runner/context.h"
+#include "pod_runner/cri_requests/context.h"
 #include "resources/cpu_set.h"
 
 namespace plimsoll::agent {

@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "agent/managers/node_managers.h"
 #include "agent/managers/pod_grant.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "pod_runner/client.h"
+#include "pod_runner/runtime_client/client.h"
 #include "topology/wire/translate_topology.h"
 
 namespace plimsoll::agent {

@@ -19,7 +19,7 @@
 #include "cri/runtime/v1/api.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "pod_runner/raw_stream_for_test.h"
+#include "pod_runner/runtime_client/raw_stream_for_test.h"
 
 namespace plimsoll::agent {
 namespace {

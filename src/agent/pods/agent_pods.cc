@@ -14,7 +14,7 @@
 #include "agent/pods/pod_subject.h"
 #include "agent/pods/resize_patch.h"
 #include "base/status.h"
-#include "pod_runner/host.h"
+#include "pod_runner/cri_requests/host.h"
 
 namespace plimsoll::agent {
 namespace {

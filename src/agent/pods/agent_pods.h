@@ -25,7 +25,7 @@
 #include "agent/pods/pod_table.h"
 #include "agent/pods/preferences.h"
 #include "agent/pods/unreadable_pod.h"
-#include "pod_runner/manifest_objects.h"
+#include "pod_runner/manifest/manifest_objects.h"
 
 namespace plimsoll::agent {
 

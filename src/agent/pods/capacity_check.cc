@@ -8,7 +8,7 @@
 #include "agent/pods/node_room.h"
 #include "agent/pods/pod_key.h"
 #include "base/status.h"
-#include "pod_runner/pod_level.h"
+#include "pod_runner/cri_requests/pod_level.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -13,7 +13,7 @@
 #include "agent/pods/event_log.h"
 #include "agent/pods/pod_record.h"
 #include "agent/pods/pod_table.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 #include "resources/requirements.h"
 
 namespace plimsoll::agent {

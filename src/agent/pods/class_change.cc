@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
-#include "pod_runner/classes.h"
+#include "pod_runner/manifest/classes.h"
 
 namespace plimsoll::agent {
 namespace {

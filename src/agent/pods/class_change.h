@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "agent/pods/class_requests.h"
 #include "agent/pods/observed_pod.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

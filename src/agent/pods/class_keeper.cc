@@ -8,7 +8,7 @@
 #include "agent/pods/pod_subject.h"
 #include "agent/pods/written_amounts.h"
 #include "cri/runtime/v1/api.pb.h"
-#include "pod_runner/classes.h"
+#include "pod_runner/manifest/classes.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -16,8 +16,8 @@
 #include "agent/pods/observed_pod.h"
 #include "agent/pods/pod_record.h"
 #include "base/clock.h"
-#include "pod_runner/client.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
+#include "pod_runner/runtime_client/client.h"
 
 namespace plimsoll::agent {
 

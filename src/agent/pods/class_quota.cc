@@ -10,9 +10,9 @@
 #include "absl/strings/str_join.h"
 #include "base/problems.h"
 #include "base/status.h"
-#include "pod_runner/classes.h"
-#include "pod_runner/object_metadata.h"
-#include "pod_runner/objects.h"
+#include "pod_runner/manifest/classes.h"
+#include "pod_runner/manifest/object_metadata.h"
+#include "pod_runner/manifest/objects.h"
 #include "yaml/documents.h"
 #include "yaml/reader.h"
 

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/pods/node_room.h"
-#include "pod_runner/classes.h"
+#include "pod_runner/manifest/classes.h"
 
 namespace plimsoll::agent {
 namespace {

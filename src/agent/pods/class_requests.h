@@ -8,7 +8,7 @@
 #include <string>
 
 #include "agent/pods/pod_record.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "absl/strings/string_view.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "agent/device_manager/device_manager.h"
 #include "agent/managers/pod_grant.h"
-#include "pod_runner/context.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/cri_requests/context.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

@@ -13,7 +13,7 @@
 #include "agent/managers/pod_grant.h"
 #include "agent/pods/pod_record.h"
 #include "agent/pods/pod_table.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 #include "resources/cpu_set.h"
 
 namespace plimsoll::agent {

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/pods/pod_subject.h"
-#include "pod_runner/context.h"
-#include "pod_runner/dir.h"
-#include "pod_runner/volume_dirs.h"
+#include "pod_runner/cri_requests/context.h"
+#include "pod_runner/pod_files/dir.h"
+#include "pod_runner/pod_files/volume_dirs.h"
 
 namespace plimsoll::agent {
 

@@ -7,7 +7,7 @@
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_record.h"
 #include "agent/pods/pod_starter.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

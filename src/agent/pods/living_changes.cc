@@ -17,7 +17,7 @@
 #include "agent/pods/resize_limits.h"
 #include "agent/pods/resize_status.h"
 #include "base/status.h"
-#include "pod_runner/manifest_objects.h"
+#include "pod_runner/manifest/manifest_objects.h"
 
 namespace plimsoll::agent {
 namespace {

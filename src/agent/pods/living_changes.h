@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_table.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

@@ -6,8 +6,8 @@
 
 #include "agent/pods/place_book.h"
 #include "base/status.h"
-#include "pod_runner/host.h"
-#include "pod_runner/swap.h"
+#include "pod_runner/cri_requests/host.h"
+#include "pod_runner/cri_requests/swap.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -6,8 +6,8 @@
 #include "absl/status/statusor.h"
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_record.h"
-#include "pod_runner/context.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/cri_requests/context.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "agent/pods/pod_table.h"
 #include "base/fs_root.h"
-#include "pod_runner/client.h"
-#include "pod_runner/log_rotation.h"
+#include "pod_runner/pod_files/log_rotation.h"
+#include "pod_runner/runtime_client/client.h"
 
 namespace plimsoll::agent {
 

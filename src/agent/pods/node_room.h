@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "agent/pods/pod_record.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 #include "resources/requirements.h"
 
 namespace plimsoll::agent {

@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "base/fs_root.h"
-#include "pod_runner/objects.h"
+#include "pod_runner/manifest/objects.h"
 
 namespace plimsoll::agent {
 

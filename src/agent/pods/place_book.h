@@ -12,8 +12,8 @@
 #include "absl/synchronization/mutex.h"
 #include "agent/managers/node_managers.h"
 #include "agent/managers/pod_grant.h"
-#include "pod_runner/context.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/cri_requests/context.h"
+#include "pod_runner/manifest/manifest.h"
 #include "resources/cpu_set.h"
 
 namespace plimsoll::agent {

@@ -16,7 +16,7 @@
 #include "agent/pods/place_book.h"
 #include "agent/pods/pod_subject.h"
 #include "agent/pods/written_amounts.h"
-#include "pod_runner/to_cri.h"
+#include "pod_runner/cri_requests/to_cri.h"
 #include "resources/cpu_set.h"
 
 namespace plimsoll::agent {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "agent/managers/pod_grant.h"
-#include "pod_runner/context.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/cri_requests/context.h"
+#include "pod_runner/manifest/manifest.h"
 #include "resources/cpu_set.h"
 
 namespace plimsoll::agent {

@@ -12,7 +12,7 @@
 
 #include "absl/time/time.h"
 #include "agent/pods/observed_pod.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

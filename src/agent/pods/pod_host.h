@@ -24,10 +24,10 @@
 #include "agent/pods/pod_store.h"
 #include "base/clock.h"
 #include "base/fs_root.h"
-#include "pod_runner/client.h"
-#include "pod_runner/context.h"
-#include "pod_runner/labels.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/cri_requests/context.h"
+#include "pod_runner/manifest/manifest.h"
+#include "pod_runner/runtime_client/client.h"
+#include "pod_runner/runtime_client/labels.h"
 #include "resources/pages.h"
 
 namespace plimsoll::agent {

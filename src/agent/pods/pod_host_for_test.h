@@ -18,8 +18,8 @@
 #include "agent/pods/pod_worker.h"
 #include "base/dir_for_test.h"
 #include "base/fs_root.h"
-#include "pod_runner/client.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
+#include "pod_runner/runtime_client/client.h"
 
 namespace plimsoll::agent {
 

@@ -10,7 +10,7 @@
 #include "agent/pods/plan.h"
 #include "agent/probes/prober.h"
 #include "base/status.h"
-#include "pod_runner/dir.h"
+#include "pod_runner/pod_files/dir.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -13,7 +13,7 @@
 #include "agent/probes/prober.h"
 #include "base/dir_for_test.h"
 #include "base/wait_until_for_test.h"
-#include "pod_runner/dir.h"
+#include "pod_runner/pod_files/dir.h"
 
 namespace plimsoll::agent {
 namespace {

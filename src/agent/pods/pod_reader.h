@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "agent/pods/observed_pod.h"
-#include "pod_runner/client.h"
+#include "pod_runner/runtime_client/client.h"
 
 namespace plimsoll::agent {
 

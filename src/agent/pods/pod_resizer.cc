@@ -8,7 +8,7 @@
 #include "agent/pods/living_context.h"
 #include "agent/pods/passing.h"
 #include "base/status.h"
-#include "pod_runner/to_cri.h"
+#include "pod_runner/cri_requests/to_cri.h"
 
 namespace plimsoll::agent {
 namespace {

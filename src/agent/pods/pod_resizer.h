@@ -14,7 +14,7 @@
 #include "agent/pods/pod_stopper.h"
 #include "agent/pods/resize_plan.h"
 #include "cri/runtime/v1/api.pb.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

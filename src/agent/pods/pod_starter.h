@@ -17,11 +17,11 @@
 #include "agent/pods/pod_record.h"
 #include "agent/pods/pod_status.h"
 #include "cri/runtime/v1/api.pb.h"
-#include "pod_runner/context.h"
-#include "pod_runner/dir.h"
-#include "pod_runner/manifest.h"
-#include "pod_runner/objects.h"
-#include "pod_runner/to_cri.h"
+#include "pod_runner/cri_requests/context.h"
+#include "pod_runner/cri_requests/to_cri.h"
+#include "pod_runner/manifest/manifest.h"
+#include "pod_runner/manifest/objects.h"
+#include "pod_runner/pod_files/dir.h"
 
 namespace plimsoll::agent {
 

@@ -20,7 +20,7 @@
 #include "agent/pods/observed_pod.h"
 #include "agent/pods/pod_record.h"
 #include "agent/pods/pod_store.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

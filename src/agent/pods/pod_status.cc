@@ -12,8 +12,8 @@
 #include "agent/pods/places.h"
 #include "agent/pods/resize_plan.h"
 #include "agent/pods/resize_status.h"
-#include "pod_runner/pod_level.h"
-#include "pod_runner/termination_message.h"
+#include "pod_runner/cri_requests/pod_level.h"
+#include "pod_runner/pod_files/termination_message.h"
 
 namespace plimsoll::agent {
 namespace {

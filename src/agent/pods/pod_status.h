@@ -14,7 +14,7 @@
 #include "agent/pods/plan.h"
 #include "agent/pods/pod_record.h"
 #include "agent/probes/probe_kind.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

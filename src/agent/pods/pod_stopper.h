@@ -17,7 +17,7 @@
 #include "agent/pods/observed_pod.h"
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_record.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 #include "pod_runner/stop_turns.h"
 
 namespace plimsoll::agent {

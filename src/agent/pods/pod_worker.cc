@@ -15,9 +15,9 @@
 #include "agent/pods/pod_subject.h"
 #include "agent/pods/resize_restarts.h"
 #include "base/status.h"
-#include "pod_runner/dir.h"
-#include "pod_runner/log_rotation.h"
-#include "pod_runner/termination_message.h"
+#include "pod_runner/pod_files/dir.h"
+#include "pod_runner/pod_files/log_rotation.h"
+#include "pod_runner/pod_files/termination_message.h"
 
 namespace plimsoll::agent {
 namespace {

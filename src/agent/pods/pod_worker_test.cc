@@ -13,7 +13,7 @@
 #include "agent/pods/object_directory.h"
 #include "agent/pods/pod_host_for_test.h"
 #include "agent/pods/resize_status.h"
-#include "pod_runner/manifest_objects.h"
+#include "pod_runner/manifest/manifest_objects.h"
 
 namespace plimsoll::agent {
 namespace {

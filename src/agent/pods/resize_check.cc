@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/pods/node_room.h"
 #include "base/status.h"
-#include "pod_runner/pod_level.h"
+#include "pod_runner/cri_requests/pod_level.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

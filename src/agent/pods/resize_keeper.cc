@@ -5,7 +5,7 @@
 #include "agent/pods/pod_resizer.h"
 #include "agent/pods/pod_subject.h"
 #include "base/status.h"
-#include "pod_runner/manifest_objects.h"
+#include "pod_runner/manifest/manifest_objects.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -14,7 +14,7 @@
 #include "agent/pods/pod_record.h"
 #include "agent/pods/pod_stopper.h"
 #include "agent/pods/retries.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 
 #include "agent/pods/resize_check.h"
-#include "pod_runner/pod_level.h"
-#include "pod_runner/swap.h"
+#include "pod_runner/cri_requests/pod_level.h"
+#include "pod_runner/cri_requests/swap.h"
 #include "resources/requirements.h"
 
 namespace plimsoll::agent {

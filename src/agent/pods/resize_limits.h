@@ -6,8 +6,8 @@
 #include <string>
 
 #include "agent/managers/node_managers.h"
-#include "pod_runner/context.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/cri_requests/context.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

@@ -6,7 +6,7 @@
 #include "absl/numeric/int128.h"
 #include "agent/pods/places.h"
 #include "agent/pods/resize_check.h"
-#include "pod_runner/pod_level.h"
+#include "pod_runner/cri_requests/pod_level.h"
 #include "resources/pages.h"
 #include "resources/shares.h"
 

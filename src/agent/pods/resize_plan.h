@@ -10,7 +10,7 @@
 
 #include "agent/managers/pod_grant.h"
 #include "agent/pods/observed_pod.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 #include "resources/pages.h"
 
 namespace plimsoll::agent {

@@ -9,7 +9,7 @@
 
 #include "agent/pods/observed_pod.h"
 #include "agent/pods/pod_record.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 #include "resources/pages.h"
 
 namespace plimsoll::agent {

@@ -16,7 +16,7 @@
 #include "agent/pods/pod_status.h"
 #include "agent/pods/retries.h"
 #include "base/clock.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

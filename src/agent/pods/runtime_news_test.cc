@@ -8,7 +8,7 @@
 
 #include "agent/pods/pod_host_for_test.h"
 #include "base/wait_until_for_test.h"
-#include "pod_runner/labels.h"
+#include "pod_runner/runtime_client/labels.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "agent/pods/pod_record.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

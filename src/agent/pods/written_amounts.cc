@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "pod_runner/to_cri.h"
+#include "pod_runner/cri_requests/to_cri.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -7,7 +7,7 @@
 #include "agent/pods/observed_pod.h"
 #include "agent/pods/pod_record.h"
 #include "cri/runtime/v1/api.pb.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

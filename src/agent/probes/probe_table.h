@@ -16,7 +16,7 @@
 #include "absl/time/time.h"
 #include "agent/probes/probe_kind.h"
 #include "base/steady_time.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

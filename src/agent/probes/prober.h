@@ -14,7 +14,7 @@
 #include "agent/probes/probe_table.h"
 #include "agent/probes/run_probe.h"
 #include "base/worker_pool.h"
-#include "pod_runner/manifest.h"
+#include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {
 

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "agent/probes/probe_kind.h"
-#include "pod_runner/probe.h"
+#include "pod_runner/manifest/probe.h"
 
 namespace plimsoll::agent {
 
