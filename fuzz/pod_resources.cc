@@ -6,7 +6,7 @@
 #include "check.h"
 #include "cri/translate_pod_resources.h"
 #include "runtime/announcement/messages.h"
-#include "runtime/pod_picture.h"
+#include "runtime/requests/pod_picture.h"
 #include "runtime/spec/json.h"
 
 namespace plimsoll::fuzz {

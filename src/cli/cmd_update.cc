@@ -98,7 +98,7 @@ absl::Status SetMemory(const UpdateArguments& arguments, cri::LinuxContainerReso
   return absl::OkStatus();
 }
 
-// A part of the daemon's message for a CPU limit (runtime/quota_bounds.cc).
+// A part of the daemon's message for a CPU limit (runtime/updates/quota_bounds.cc).
 constexpr char kAbovePods[] = "raise the pod's first";
 
 // Makes the recorded requests and limits follow the new limits. Only a container with a record gets

@@ -7,7 +7,7 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "cri/validate.h"
-#include "runtime/state_machine.h"
+#include "runtime/objects/state_machine.h"
 #include "streaming/server.h"
 
 namespace plimsoll::cri {

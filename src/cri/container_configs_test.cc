@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cri/translate_container.h"
-#include "runtime/state_machine.h"
+#include "runtime/objects/state_machine.h"
 
 namespace plimsoll::cri {
 namespace {

@@ -23,7 +23,7 @@
 #include "cri/runtime/v1/api.pb.h"
 #include "cri/write_stream.h"
 #include "runtime/engine.h"
-#include "runtime/event_log.h"
+#include "runtime/objects/event_log.h"
 
 namespace plimsoll::cri {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "plimsoll/v1/node.pb.h"
-#include "runtime/inspection.h"
+#include "runtime/objects/inspection.h"
 
 namespace plimsoll::cri {
 

@@ -20,7 +20,7 @@
 #include "cri/object_caches.h"
 #include "cri/runtime/v1/api.pb.h"
 #include "runtime/engine.h"
-#include "runtime/event_log.h"
+#include "runtime/objects/event_log.h"
 
 namespace plimsoll::cri {
 

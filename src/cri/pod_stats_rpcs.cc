@@ -10,7 +10,7 @@
 #include "cri/fill_usage.h"
 #include "cri/usage_rpcs.h"
 #include "cri/validate.h"
-#include "runtime/pod_group_settings.h"
+#include "runtime/cgroups/pod_group_settings.h"
 
 namespace plimsoll::cri {
 namespace {

@@ -9,7 +9,7 @@
 #include "cri/status_rpcs.h"
 #include "cri/usage_rpcs.h"
 #include "runtime/engine.h"
-#include "runtime/event_log.h"
+#include "runtime/objects/event_log.h"
 
 namespace plimsoll::cri {
 

@@ -17,7 +17,7 @@
 #include "cri/validate.h"
 #include "cri/warn.h"
 #include "runtime/announcement/messages.h"
-#include "runtime/pod_picture.h"
+#include "runtime/requests/pod_picture.h"
 #include "runtime/spec/json.h"
 
 namespace plimsoll::cri {

@@ -14,7 +14,7 @@
 #include "cri/topology_feed.h"
 #include "image/image_service.h"
 #include "runtime/engine.h"
-#include "runtime/event_log.h"
+#include "runtime/objects/event_log.h"
 
 namespace plimsoll::cri {
 

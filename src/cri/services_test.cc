@@ -8,7 +8,7 @@
 #include "cri/pod_rpcs.h"
 #include "cri/services_fixture_for_test.h"
 #include "gmock/gmock.h"
-#include "runtime/event_log.h"
+#include "runtime/objects/event_log.h"
 
 namespace plimsoll::cri {
 namespace {

@@ -17,8 +17,8 @@
 #include "cri/validate.h"
 #include "cri/warn.h"
 #include "runtime/announcement/messages.h"
-#include "runtime/kubelet_picture.h"
-#include "runtime/state_machine.h"
+#include "runtime/objects/state_machine.h"
+#include "runtime/requests/kubelet_picture.h"
 
 namespace plimsoll::cri {
 namespace {

@@ -21,7 +21,7 @@
 #include "linux/cgroup/cgroup.h"
 #include "plimsoll/v1/node.pb.h"
 #include "runtime/engine.h"
-#include "runtime/event_log.h"
+#include "runtime/objects/event_log.h"
 
 namespace plimsoll::cri {
 

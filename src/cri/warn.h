@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/event_log.h"
+#include "runtime/objects/event_log.h"
 
 namespace plimsoll::cri {
 

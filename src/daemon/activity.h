@@ -9,7 +9,7 @@
 #include "cri/calls.h"
 #include "cri/lanes.h"
 #include "daemon/metrics.h"
-#include "runtime/event_log.h"
+#include "runtime/objects/event_log.h"
 #include "service/logging.h"
 
 namespace plimsoll::daemon {

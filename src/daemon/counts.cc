@@ -1,6 +1,6 @@
 #include "daemon/counts.h"
 
-#include "runtime/state_machine.h"
+#include "runtime/objects/state_machine.h"
 
 namespace plimsoll::daemon {
 

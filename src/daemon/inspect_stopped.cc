@@ -19,7 +19,7 @@
 #include "linux/cgroup/cgroup.h"
 #include "linux/process.h"
 #include "network/record_store.h"
-#include "runtime/inspection.h"
+#include "runtime/objects/inspection.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/store/store.h"
 #include "service/directory_lock.h"

@@ -9,7 +9,7 @@
 #include "daemon/describe_node.h"
 #include "daemon/preconditions.h"
 #include "image/image_service.h"
-#include "runtime/image_events.h"
+#include "runtime/objects/image_events.h"
 
 namespace plimsoll::daemon {
 

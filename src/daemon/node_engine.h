@@ -17,9 +17,9 @@
 #include "daemon/node_classes.h"
 #include "network/network.h"
 #include "runtime/engine.h"
-#include "runtime/event_log.h"
-#include "runtime/hooks.h"
+#include "runtime/objects/event_log.h"
 #include "runtime/oci/container_runtime.h"
+#include "runtime/pod/hooks.h"
 #include "runtime/store/store.h"
 #include "service/logging.h"
 

@@ -18,7 +18,7 @@
 #include "gtest/gtest.h"
 #include "linux/cgroup/stub_for_test.h"
 #include "linux/mounts.h"
-#include "runtime/fakes_for_test.h"
+#include "runtime/objects/fakes_for_test.h"
 
 namespace plimsoll::daemon {
 namespace {

@@ -17,8 +17,8 @@
 #include "image/image_service.h"
 #include "nri/nri.h"
 #include "runtime/engine.h"
-#include "runtime/event_log.h"
-#include "runtime/hooks.h"
+#include "runtime/objects/event_log.h"
+#include "runtime/pod/hooks.h"
 #include "service/logging.h"
 
 namespace plimsoll::daemon {

@@ -18,7 +18,7 @@
 #include "daemon/metrics.h"
 #include "daemon/node_health.h"
 #include "runtime/engine.h"
-#include "runtime/event_log.h"
+#include "runtime/objects/event_log.h"
 #include "service/http_server.h"
 #include "service/logging.h"
 

@@ -11,7 +11,7 @@
 #include "nri/dispatcher.h"
 #include "nri/parts.h"
 #include "nri/update_applier.h"
-#include "runtime/hooks.h"
+#include "runtime/pod/hooks.h"
 
 namespace plimsoll::nri {
 

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "nri/messages/messages.h"
-#include "runtime/sandbox_place.h"
+#include "runtime/objects/sandbox_place.h"
 
 namespace plimsoll::nri {
 namespace {

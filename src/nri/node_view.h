@@ -15,7 +15,7 @@
 #include "nri/known_objects.h"
 #include "nri/v1alpha1/api.pb.h"
 #include "runtime/engine.h"
-#include "runtime/hooks.h"
+#include "runtime/pod/hooks.h"
 
 namespace plimsoll::nri {
 

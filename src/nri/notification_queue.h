@@ -10,7 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "nri/v1alpha1/api.pb.h"
-#include "runtime/event_log.h"
+#include "runtime/objects/event_log.h"
 
 namespace plimsoll::nri {
 

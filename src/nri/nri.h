@@ -25,8 +25,8 @@
 #include "nri/config.h"
 #include "nri/v1alpha1/api.pb.h"
 #include "runtime/engine.h"
-#include "runtime/event_log.h"
-#include "runtime/hooks.h"
+#include "runtime/objects/event_log.h"
+#include "runtime/pod/hooks.h"
 
 namespace plimsoll::nri {
 

@@ -19,7 +19,7 @@
 #include "nri/fake_engine_for_test.h"
 #include "nri/nri.h"
 #include "nri/test_plugin_for_test.h"
-#include "runtime/event_log.h"
+#include "runtime/objects/event_log.h"
 
 namespace plimsoll::nri {
 

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "nri/dispatcher.h"
 #include "nri/parts.h"
-#include "runtime/hooks.h"
+#include "runtime/pod/hooks.h"
 
 namespace plimsoll::nri {
 

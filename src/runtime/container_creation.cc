@@ -12,15 +12,15 @@
 #include "linux/cgroup/merge.h"
 #include "linux/process.h"
 #include "qos/class_devices.h"
-#include "runtime/asked_spec.h"
-#include "runtime/group_paths.h"
-#include "runtime/group_settings.h"
+#include "runtime/cgroups/group_paths.h"
+#include "runtime/cgroups/group_settings.h"
+#include "runtime/cgroups/plugin_limits.h"
+#include "runtime/cgroups/swap_default.h"
 #include "runtime/log_place.h"
+#include "runtime/objects/sandbox_place.h"
+#include "runtime/objects/state_machine.h"
 #include "runtime/oci/fit.h"
-#include "runtime/plugin_limits.h"
-#include "runtime/sandbox_place.h"
-#include "runtime/state_machine.h"
-#include "runtime/swap_default.h"
+#include "runtime/requests/asked_spec.h"
 
 namespace plimsoll::runtime {
 namespace {

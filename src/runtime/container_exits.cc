@@ -9,9 +9,9 @@
 #include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
 #include "base/status.h"
-#include "runtime/group_settings.h"
-#include "runtime/last_values.h"
-#include "runtime/state_machine.h"
+#include "runtime/cgroups/group_settings.h"
+#include "runtime/cgroups/last_values.h"
+#include "runtime/objects/state_machine.h"
 
 namespace plimsoll::runtime {
 namespace {

@@ -16,10 +16,10 @@
 #include "absl/time/time.h"
 #include "base/worker_pool.h"
 #include "linux/process.h"
-#include "runtime/class_assignments.h"
-#include "runtime/engine_options.h"
-#include "runtime/exit_watcher.h"
-#include "runtime/pod_objects.h"
+#include "runtime/objects/engine_options.h"
+#include "runtime/objects/pod_objects.h"
+#include "runtime/pod/class_assignments.h"
+#include "runtime/pod/exit_watcher.h"
 
 namespace plimsoll::runtime {
 

@@ -4,8 +4,8 @@
 #include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/parts_fixture_for_test.h"
-#include "runtime/state_machine.h"
+#include "runtime/objects/parts_fixture_for_test.h"
+#include "runtime/objects/state_machine.h"
 
 namespace plimsoll::runtime {
 namespace {

@@ -8,7 +8,7 @@
 #include "linux/process_signals.h"
 #include "runtime/engine_impl.h"
 #include "runtime/init_executes.h"
-#include "runtime/state_machine.h"
+#include "runtime/objects/state_machine.h"
 #include "runtime/store/unwritable.h"
 
 namespace plimsoll::runtime {

@@ -10,11 +10,11 @@
 #include "base/status.h"
 #include "linux/process.h"
 #include "linux/process_signals.h"
+#include "runtime/cgroups/last_values.h"
 #include "runtime/engine_impl.h"
 #include "runtime/init_executes.h"
-#include "runtime/last_values.h"
-#include "runtime/state_machine.h"
-#include "runtime/update_mark.h"
+#include "runtime/objects/state_machine.h"
+#include "runtime/objects/update_mark.h"
 
 namespace plimsoll::runtime {
 namespace {

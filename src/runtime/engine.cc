@@ -4,8 +4,8 @@
 
 #include "base/status.h"
 #include "linux/process.h"
-#include "runtime/asked_spec.h"
 #include "runtime/engine_impl.h"
+#include "runtime/requests/asked_spec.h"
 
 namespace plimsoll::runtime {
 

@@ -17,8 +17,8 @@
 #include "linux/network_socket.h"
 #include "linux/process.h"
 #include "runtime/log_place.h"
-#include "runtime/sandbox_place.h"
-#include "runtime/state_machine.h"
+#include "runtime/objects/sandbox_place.h"
+#include "runtime/objects/state_machine.h"
 
 namespace plimsoll::runtime {
 namespace {

@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "absl/functional/function_ref.h"
-#include "runtime/class_assignments.h"
 #include "runtime/commands.h"
-#include "runtime/engine_options.h"
-#include "runtime/objects.h"
+#include "runtime/objects/engine_options.h"
+#include "runtime/objects/objects.h"
+#include "runtime/pod/class_assignments.h"
 
 namespace plimsoll::runtime {
 

@@ -15,8 +15,8 @@
 #include "linux/mounts.h"
 #include "network/network.h"
 #include "runtime/engine.h"
-#include "runtime/fakes_for_test.h"
 #include "runtime/handlers/handler.h"
+#include "runtime/objects/fakes_for_test.h"
 
 namespace plimsoll::runtime {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/engine_classes_fixture_for_test.h"
-#include "runtime/fake_hooks_for_test.h"
+#include "runtime/pod/fake_hooks_for_test.h"
 
 namespace plimsoll::runtime {
 

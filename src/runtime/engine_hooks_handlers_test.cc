@@ -1,6 +1,6 @@
 // Plugins and runtime handlers: virtual machines with devices by plugins, and fixed resources.
 #include "runtime/engine_handlers_fixture_for_test.h"
-#include "runtime/fake_hooks_for_test.h"
+#include "runtime/pod/fake_hooks_for_test.h"
 
 namespace plimsoll::runtime {
 namespace {

@@ -14,16 +14,16 @@
 #include "absl/functional/function_ref.h"
 #include "absl/time/time.h"
 #include "runtime/container_creation.h"
-#include "runtime/container_updates.h"
 #include "runtime/engine.h"
 #include "runtime/engine_commands.h"
 #include "runtime/engine_inspection.h"
 #include "runtime/engine_parts.h"
 #include "runtime/engine_readings.h"
-#include "runtime/kubelet_word.h"
-#include "runtime/pod_updates.h"
 #include "runtime/recovery.h"
 #include "runtime/unused_layers.h"
+#include "runtime/updates/container_updates.h"
+#include "runtime/updates/kubelet_word.h"
+#include "runtime/updates/pod_updates.h"
 
 namespace plimsoll::runtime {
 

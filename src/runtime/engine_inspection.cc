@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "absl/time/clock.h"
-#include "runtime/pod_objects.h"
+#include "runtime/objects/pod_objects.h"
 
 namespace plimsoll::runtime {
 namespace {

@@ -1,4 +1,4 @@
-// Inspection (inspection.h) of the engine's records, at its start and while it runs.
+// Inspection (objects/inspection.h) of the engine's records, at its start and while it runs.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_INSPECTION_H_
 #define PLIMSOLL_RUNTIME_ENGINE_INSPECTION_H_
 
@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/class_assignments.h"
-#include "runtime/engine_options.h"
-#include "runtime/inspection.h"
-#include "runtime/objects.h"
-#include "runtime/pod_networks.h"
+#include "runtime/objects/engine_options.h"
+#include "runtime/objects/inspection.h"
+#include "runtime/objects/objects.h"
+#include "runtime/pod/class_assignments.h"
+#include "runtime/pod/pod_networks.h"
 
 namespace plimsoll::runtime {
 

@@ -3,7 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/engine_handlers_fixture_for_test.h"
-#include "runtime/pod_picture.h"
+#include "runtime/requests/pod_picture.h"
 
 namespace plimsoll::runtime {
 namespace {

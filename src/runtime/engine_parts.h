@@ -5,19 +5,19 @@
 #include <string>
 #include <utility>
 
-#include "runtime/class_assignments.h"
+#include "runtime/cgroups/node_confinement.h"
+#include "runtime/cgroups/pod_groups.h"
 #include "runtime/container_exits.h"
-#include "runtime/engine_options.h"
-#include "runtime/exit_watcher.h"
-#include "runtime/handler_updates.h"
-#include "runtime/node_confinement.h"
-#include "runtime/objects.h"
-#include "runtime/plugin_hooks.h"
-#include "runtime/pod_groups.h"
-#include "runtime/pod_handlers.h"
-#include "runtime/pod_networks.h"
-#include "runtime/pod_pictures.h"
-#include "runtime/pod_pid_namespaces.h"
+#include "runtime/objects/engine_options.h"
+#include "runtime/objects/objects.h"
+#include "runtime/pod/class_assignments.h"
+#include "runtime/pod/exit_watcher.h"
+#include "runtime/pod/plugin_hooks.h"
+#include "runtime/pod/pod_handlers.h"
+#include "runtime/pod/pod_networks.h"
+#include "runtime/pod/pod_pictures.h"
+#include "runtime/pod/pod_pid_namespaces.h"
+#include "runtime/updates/handler_updates.h"
 
 namespace plimsoll::runtime {
 
@@ -38,7 +38,7 @@ struct ProcessEnds {
 // are above the parts and call them in order.
 //
 // Order of locks, from the one taken first: Sandbox::operation, Container::start, the hooks' turn
-// (hooks.h), Container::operation, a HandlerTurn, Container::cpuset, the class registry's
+// (pod/hooks.h), Container::operation, a HandlerTurn, Container::cpuset, the class registry's
 // definitions(), Container::classes, the class registry's others, ClassAssignments' presence,
 // PodGroups, Sandbox::mutex or Container::mutex (never two of them), Objects, NodeConfinement. The
 // store's, the event log's and the watcher's come last. So a listener of the event log, which may

@@ -14,9 +14,9 @@
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "linux/mounts.h"
-#include "runtime/effective_resources.h"
-#include "runtime/sandbox_place.h"
-#include "runtime/state_machine.h"
+#include "runtime/cgroups/effective_resources.h"
+#include "runtime/objects/sandbox_place.h"
+#include "runtime/objects/state_machine.h"
 
 namespace plimsoll::runtime {
 namespace {

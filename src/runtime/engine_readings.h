@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/engine_options.h"
-#include "runtime/objects.h"
+#include "runtime/objects/engine_options.h"
+#include "runtime/objects/objects.h"
 #include "runtime/readings.h"
 
 namespace plimsoll::runtime {

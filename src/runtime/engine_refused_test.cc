@@ -18,7 +18,7 @@
 #include "linux/process.h"
 #include "qos/fake_type_for_test.h"
 #include "runtime/engine_fixture_for_test.h"
-#include "runtime/state_machine.h"
+#include "runtime/objects/state_machine.h"
 
 namespace plimsoll::runtime {
 namespace {

@@ -14,7 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/engine_fixture_for_test.h"
-#include "runtime/pause.h"
+#include "runtime/pod/pause.h"
 
 namespace plimsoll::runtime {
 namespace {

@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 #include "runtime/engine.h"
 #include "runtime/engine_fixture_for_test.h"
-#include "runtime/pause.h"
+#include "runtime/pod/pause.h"
 
 namespace plimsoll::runtime {
 namespace {

@@ -15,14 +15,14 @@
 #include "base/status.h"
 #include "linux/cgroup/merge.h"
 #include "linux/process.h"
-#include "runtime/class_files.h"
-#include "runtime/group_paths.h"
-#include "runtime/last_values.h"
+#include "runtime/cgroups/class_files.h"
+#include "runtime/cgroups/group_paths.h"
+#include "runtime/cgroups/last_values.h"
+#include "runtime/cgroups/pod_group_settings.h"
+#include "runtime/objects/sandbox_place.h"
+#include "runtime/objects/state_machine.h"
+#include "runtime/objects/update_mark.h"
 #include "runtime/oci/fit.h"
-#include "runtime/pod_group_settings.h"
-#include "runtime/sandbox_place.h"
-#include "runtime/state_machine.h"
-#include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
 namespace {

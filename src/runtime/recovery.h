@@ -1,5 +1,6 @@
 // Recovery's second half: after a restart of the daemon or of the machine, the engine's picture is
-// rebuilt from the store, and each difference that inspection.h finds gets its action.
+// rebuilt from the store, and each difference that runtime/objects/inspection.h finds gets its
+// action.
 //
 // One broken object must not keep the others from being served. An object whose recovery fails is
 // kept, for the next start or a client's removal to try again, and the failure is reported (event,
@@ -21,11 +22,11 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/worker_pool.h"
-#include "runtime/container_updates.h"
 #include "runtime/engine_inspection.h"
 #include "runtime/engine_parts.h"
-#include "runtime/pod_updates.h"
 #include "runtime/unused_layers.h"
+#include "runtime/updates/container_updates.h"
+#include "runtime/updates/pod_updates.h"
 
 namespace plimsoll::runtime {
 

@@ -13,11 +13,11 @@
 #include "base/status.h"
 #include "runtime/engine_impl.h"
 #include "runtime/handlers/handler.h"
+#include "runtime/objects/sandbox_place.h"
+#include "runtime/objects/state_machine.h"
+#include "runtime/objects/update_mark.h"
 #include "runtime/oci/fit.h"
-#include "runtime/sandbox_place.h"
-#include "runtime/state_machine.h"
 #include "runtime/store/unwritable.h"
-#include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
 namespace {

@@ -9,8 +9,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
-#include "runtime/engine_options.h"
-#include "runtime/objects.h"
+#include "runtime/objects/engine_options.h"
+#include "runtime/objects/objects.h"
 
 namespace plimsoll::runtime {
 

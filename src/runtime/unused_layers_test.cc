@@ -1,7 +1,7 @@
 #include "runtime/unused_layers.h"
 
 #include "gtest/gtest.h"
-#include "runtime/parts_fixture_for_test.h"
+#include "runtime/objects/parts_fixture_for_test.h"
 
 namespace plimsoll::runtime {
 namespace {

@@ -25,7 +25,7 @@
 #include "linux/mounts.h"
 #include "network/network.h"
 #include "runtime/engine.h"
-#include "runtime/event_log.h"
+#include "runtime/objects/event_log.h"
 #include "runtime/oci/container_runtime.h"
 
 namespace plimsoll::testing {

@@ -1,7 +1,7 @@
 // For every N, with plugins: the Nth action of a call fails. Then the hooks are undone exactly if
 // they were asked, and nothing is left behind.
 #include "faults/faults_fixture.h"
-#include "runtime/fake_hooks_for_test.h"
+#include "runtime/pod/fake_hooks_for_test.h"
 
 namespace plimsoll::testing {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "nri/adjust/owners.h"
 #include "nri/v1alpha1/api.pb.h"
-#include "runtime/resource_update.h"
+#include "runtime/requests/resource_update.h"
 #include "runtime/spec/oci_extras.h"
 
 namespace plimsoll::nri {

@@ -12,7 +12,7 @@
 #include "runtime/announcement/messages.h"
 #include "runtime/oci/spec_builder.h"
 #include "runtime/oci/spec_mounts.h"
-#include "runtime/pod_picture.h"
+#include "runtime/requests/pod_picture.h"
 #include "runtime/spec/paths.h"
 
 namespace plimsoll::nri {

@@ -8,8 +8,8 @@
 #include "linux/cgroup/settings.h"
 #include "nri/v1alpha1/api.pb.h"
 #include "qos/classes.h"
-#include "runtime/hooks.h"
-#include "runtime/resource_update.h"
+#include "runtime/pod/hooks.h"
+#include "runtime/requests/resource_update.h"
 #include "runtime/spec/oci_extras.h"
 
 namespace plimsoll::nri {

@@ -6,8 +6,8 @@
 #include "nri/messages/messages.h"
 #include "nri/messages/parts.h"
 #include "runtime/announcement/messages.h"
-#include "runtime/pod_group_settings.h"
-#include "runtime/pod_picture.h"
+#include "runtime/cgroups/pod_group_settings.h"
+#include "runtime/requests/pod_picture.h"
 
 namespace plimsoll::nri {
 namespace {

@@ -78,7 +78,7 @@ struct SandboxSpec {
   std::optional<PodFacts> facts;
   std::map<std::string, AnnouncedWords> announced;  // by container; counted by the engine
   // The needs of the pod's machine before the pod's last update, without the overhead
-  // (machine_needs.h); empty: no update was reported to a runtime handler.
+  // (runtime/requests/machine_needs.h); empty: no update was reported to a runtime handler.
   KubernetesResources needed_before;
   // The path in containers of the directory with the pod's picture; empty: none.
   std::string picture_directory;
