@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "cli/agent_commands.h"
 #include "cli/agent_connect.h"
 #include "cli/command.h"
 #include "cli/object_fields.h"

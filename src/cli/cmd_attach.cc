@@ -7,6 +7,7 @@
 #include "cli/detach_keys.h"
 #include "cli/running_container.h"
 #include "cli/stream_client.h"
+#include "cli/stream_commands.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -8,6 +8,7 @@
 #include "cli/as_before.h"
 #include "cli/command.h"
 #include "cli/lookup.h"
+#include "cli/node_commands.h"
 #include "cli/table.h"
 
 namespace plimsoll::cli {

@@ -15,6 +15,7 @@
 #include "cli/lookup.h"
 #include "cli/nri_report.h"
 #include "cli/object_fields.h"
+#include "cli/program.h"
 
 #ifndef PLIMSOLL_VERSION
 #define PLIMSOLL_VERSION "unknown"

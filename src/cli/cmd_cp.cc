@@ -1,6 +1,4 @@
 // plimsoll cp
-#include "cli/cmd_cp.h"
-
 #include <unistd.h>
 
 #include <cstdlib>
@@ -13,10 +11,12 @@
 #include "base/fs_root.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "cli/command.h"
 #include "cli/copy_end.h"
 #include "cli/copy_stream.h"
 #include "cli/interrupts.h"
 #include "cli/running_container.h"
+#include "cli/stream_commands.h"
 #include "copy/container_root.h"
 #include "copy/helper.h"
 #include "copy/place.h"

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/connect.h"
+#include "cli/node_commands.h"
 #include "cli/table.h"
 #include "cli/text.h"
 

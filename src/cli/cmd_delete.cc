@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
+#include "cli/agent_commands.h"
 #include "cli/agent_connect.h"
 #include "cli/agent_pod_lookup.h"
 #include "cli/command.h"

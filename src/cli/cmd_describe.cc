@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
+#include "cli/agent_commands.h"
 #include "cli/agent_connect.h"
 #include "cli/agent_describe.h"
 #include "cli/agent_pod_lookup.h"

@@ -23,6 +23,7 @@
 #include "cli/command.h"
 #include "cli/connect.h"
 #include "cli/message_json.h"
+#include "cli/node_commands.h"
 #include "cli/standalone.h"
 #include "cli/table.h"
 #include "cli/text.h"

@@ -12,6 +12,7 @@
 #include "cli/event_names.h"
 #include "cli/message_json.h"
 #include "cli/moment.h"
+#include "cli/pod_commands.h"
 #include "cli/reader_watch.h"
 #include "cli/text.h"
 

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/explain.h"
+#include "cli/node_commands.h"
 #include "cli/paths.h"
 #include "cli/text.h"
 #include "qos/class_file.h"

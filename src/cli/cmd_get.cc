@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
+#include "cli/agent_commands.h"
 #include "cli/agent_connect.h"
 #include "cli/agent_tables.h"
 #include "cli/agent_watch.h"

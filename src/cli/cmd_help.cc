@@ -4,6 +4,7 @@
 #include "base/closest_word.h"
 #include "cli/command.h"
 #include "cli/known_elsewhere.h"
+#include "cli/program.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -17,6 +17,7 @@
 #include "cli/each_name.h"
 #include "cli/images.h"
 #include "cli/lookup.h"
+#include "cli/node_commands.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/text.h"

@@ -5,6 +5,7 @@
 #include "cli/inspect_report.h"
 #include "cli/lookup.h"
 #include "cli/message_json.h"
+#include "cli/pod_commands.h"
 
 namespace plimsoll::cli {
 namespace {

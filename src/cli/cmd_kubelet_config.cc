@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/connect.h"
+#include "cli/node_commands.h"
 #include "cli/paths.h"
 #include "cri/observer.h"
 #include "kubelet/config/check.h"

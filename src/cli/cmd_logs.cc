@@ -17,6 +17,7 @@
 #include "cli/lookup.h"
 #include "cli/moment.h"
 #include "cli/reader_watch.h"
+#include "cli/stream_commands.h"
 #include "cli/text.h"
 #include "pod_runner/pod_files/cri_log.h"
 #include "pod_runner/pod_files/log_tail.h"

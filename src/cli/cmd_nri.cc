@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/lookup.h"
+#include "cli/node_commands.h"
 #include "cli/nri_report.h"
 
 namespace plimsoll::cli {

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/filters.h"
+#include "cli/pod_commands.h"
 #include "cli/table.h"
 #include "cli/text.h"
 #include "pod_runner/runtime_client/labels.h"

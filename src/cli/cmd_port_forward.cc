@@ -11,6 +11,7 @@
 #include "cli/interrupts.h"
 #include "cli/lookup.h"
 #include "cli/port_forwarder.h"
+#include "cli/stream_commands.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -15,6 +15,7 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "cli/command.h"
+#include "cli/pod_commands.h"
 #include "cli/remove_pod.h"
 #include "cli/table.h"
 #include "cli/text.h"

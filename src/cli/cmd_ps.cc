@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/filters.h"
 #include "cli/lookup.h"
+#include "cli/pod_commands.h"
 #include "cli/ps_report.h"
 
 namespace plimsoll::cli {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "cli/agent_commands.h"
 #include "cli/agent_connect.h"
 #include "cli/agent_pod_lookup.h"
 #include "cli/agent_resize.h"

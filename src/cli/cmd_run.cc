@@ -21,6 +21,7 @@
 #include "cli/images.h"
 #include "cli/interrupts.h"
 #include "cli/paths.h"
+#include "cli/pod_commands.h"
 #include "cli/run_by_agent.h"
 #include "cli/run_observer.h"
 #include "cli/run_report.h"

@@ -11,6 +11,7 @@
 #include "cli/each_name.h"
 #include "cli/interrupts.h"
 #include "cli/lookup.h"
+#include "cli/pod_commands.h"
 #include "cli/remove_pod.h"
 #include "cli/seconds.h"
 #include "cli/text.h"

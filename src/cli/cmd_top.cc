@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/interrupts.h"
 #include "cli/key_watch.h"
+#include "cli/pod_commands.h"
 #include "cli/reader_watch.h"
 #include "cli/screen.h"
 #include "cli/text.h"

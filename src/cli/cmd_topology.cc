@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/lookup.h"
+#include "cli/node_commands.h"
 #include "cli/paths.h"
 #include "cli/reader_watch.h"
 #include "cli/text.h"

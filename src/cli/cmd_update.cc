@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/lookup.h"
 #include "cli/output.h"
+#include "cli/pod_commands.h"
 #include "cli/resource_report.h"
 #include "cli/table.h"
 #include "cli/text.h"

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/lookup.h"
 #include "cli/message_json.h"
+#include "cli/pod_commands.h"
 #include "cli/seconds.h"
 #include "pod_runner/lifecycle.h"
 #include "pod_runner/runtime_client/event_watch.h"

@@ -1,5 +1,6 @@
-// The commands of `plimsoll`, one file each (cmd_<name>.cc). Each adds its part to the parser.
-// Parsing leaves the action of the chosen command, which main runs.
+// The context of the commands of `plimsoll`: global options, the daemon, the chosen action. Each
+// command is a file cmd_<name>.cc, which adds its part to the parser. Parsing leaves the action of
+// the chosen command, which RunProgramMain runs.
 #ifndef PLIMSOLL_CLI_COMMAND_H_
 #define PLIMSOLL_CLI_COMMAND_H_
 
@@ -7,7 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "cli/api.h"
@@ -17,6 +18,22 @@
 
 namespace plimsoll::cli {
 
+// The action of the command that the command line names.
+class ChosenAction {
+ public:
+  // `run` returns the exit code. An error is printed, and becomes `exit_on_failure`.
+  void Choose(std::function<absl::StatusOr<int>()> run, int exit_on_failure) {
+    run_ = std::move(run);
+    failure_exit_ = exit_on_failure;
+  }
+  absl::StatusOr<int> Run() const { return run_(); }
+  int failure_exit() const { return failure_exit_; }
+
+ private:
+  std::function<absl::StatusOr<int>()> run_;
+  int failure_exit_ = kExitError;
+};
+
 struct CommandContext {
   // Global options.
   std::string address;
@@ -24,9 +41,7 @@ struct CommandContext {
   std::string agent;
   std::string output = "table";
 
-  // Returns the exit code. An error is printed, and becomes `failure_exit`.
-  std::function<absl::StatusOr<int>()> action;
-  int failure_exit = kExitError;
+  ChosenAction action;
 
   OutputFormat format() const;
   bool for_programs() const {
@@ -44,62 +59,11 @@ struct CommandContext {
            int exit_on_failure = kExitError);
 };
 
-void AddRunCommand(CLI::App& app, CommandContext& context);
-void AddPsCommand(CLI::App& app, CommandContext& context);
-void AddPodsCommand(CLI::App& app, CommandContext& context);
-void AddInspectCommand(CLI::App& app, CommandContext& context);
-void AddLogsCommand(CLI::App& app, CommandContext& context);
-void AddExecCommand(CLI::App& app, CommandContext& context);
-void AddAttachCommand(CLI::App& app, CommandContext& context);
-void AddPortForwardCommand(CLI::App& app, CommandContext& context);
-void AddStopCommand(CLI::App& app, CommandContext& context);
-void AddRmCommand(CLI::App& app, CommandContext& context);
-void AddWaitCommand(CLI::App& app, CommandContext& context);
-
-void AddPruneCommand(CLI::App& app, CommandContext& context);
-void AddTopCommand(CLI::App& app, CommandContext& context);
-void AddUpdateCommand(CLI::App& app, CommandContext& context);
-void AddClassesCommand(CLI::App& app, CommandContext& context);
-// Subcommands of `plimsoll classes`.
-void AddExplainCommands(CLI::App& classes, CommandContext& context);
-void AddAssignCommand(CLI::App& app, CommandContext& context);
-void AddNriCommand(CLI::App& app, CommandContext& context);
-void AddTopologyCommand(CLI::App& app, CommandContext& context);
-void AddKubeletConfigCommand(CLI::App& app, CommandContext& context);
-// Adds `images`, `pull` and `rmi` too: they are `image list`, `image pull` and `image remove`.
-void AddImageCommand(CLI::App& app, CommandContext& context);
-void AddDaemonCommand(CLI::App& app, CommandContext& context);
-void AddDoctorCommand(CLI::App& app, CommandContext& context);
-void AddEventsCommand(CLI::App& app, CommandContext& context);
-// Clients of an agent.
-void AddApplyCommand(CLI::App& app, CommandContext& context);
-void AddGetCommand(CLI::App& app, CommandContext& context);
-void AddDescribeCommand(CLI::App& app, CommandContext& context);
-void AddDeleteCommand(CLI::App& app, CommandContext& context);
-void AddResizeCommand(CLI::App& app, CommandContext& context);
-void AddAllocationsCommand(CLI::App& app, CommandContext& context);
-void AddVersionCommand(CLI::App& app, CommandContext& context);
-void AddCompletionCommand(CLI::App& app, CommandContext& context);
-
-void AddHelpCommand(CLI::App& app, CommandContext& context);
-
-// True for commands without -o json or yaml.
-bool HasOneForm(const std::string& command);
-
-// The text of `--help`.
-std::string HelpOf(const CLI::App& app);
-
 // Adds -c,--container, which names a container of the pod that is the command's argument.
 void AddContainerOption(CLI::App& command, std::string* container);
 
 // Takes a number of 0 or more, with a shorter message than CLI::NonNegativeNumber.
 CLI::Validator ZeroOrMore();
-
-// Adds all commands to the parser.
-void BuildApp(CLI::App& app, CommandContext& context);
-
-// Parses, runs, and prints errors. Returns main's result.
-int RunProgramMain(int argc, char** argv);
 
 }  // namespace plimsoll::cli
 

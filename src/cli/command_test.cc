@@ -1,4 +1,4 @@
-#include "cli/command.h"
+#include "cli/program.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "cli/command.h"
+#include "cli/program.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -11,6 +11,7 @@
 #include "base/subprocess.h"
 #include "cli/command.h"
 #include "cli/command_tree.h"
+#include "cli/program.h"
 
 namespace plimsoll::cli {
 namespace {

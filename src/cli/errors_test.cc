@@ -4,14 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "cli/images.h"
 
 namespace plimsoll::cli {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 TEST(Errors, IdsAreShortAndDigestsWhole) {
   const std::string id = absl::StrCat("0123456789ab", std::string(52, 'c'));
@@ -52,14 +49,6 @@ TEST(Errors, TheVerbIsSaidOnce) {
             "pull docker.io/a:b: none");
   EXPECT_EQ(AnnotateOnce(absl::NotFoundError("none"), "pull", "a").message(), "pull a: none");
   EXPECT_TRUE(AnnotateOnce(absl::OkStatus(), "pull", "a").ok());
-}
-
-TEST(Errors, APullIsNotBlamedOnTheNameAlone) {
-  EXPECT_THAT(PullHint(absl::StatusCode::kNotFound, "a"), HasSubstr("Check the name, or bring"));
-  EXPECT_THAT(PullHint(absl::StatusCode::kUnavailable, "a b"),
-              AllOf(HasSubstr("way from here to the registry"), Not(HasSubstr("Check the name")),
-                    HasSubstr("--name 'a b'")));
-  EXPECT_EQ(PullHint(absl::StatusCode::kResourceExhausted, "a"), "");
 }
 
 }  // namespace

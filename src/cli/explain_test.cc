@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
-#include "cli/command.h"
+#include "cli/program.h"
 
 namespace plimsoll::cli {
 namespace {

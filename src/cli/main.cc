@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "cli/command.h"
+#include "cli/program.h"
 #include "copy/helper.h"
 
 int main(int argc, char** argv) {

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/command_tree.h"
+#include "cli/program.h"
 #include "gtest/gtest.h"
 
 namespace plimsoll::cli {
