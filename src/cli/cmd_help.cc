@@ -2,7 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/closest_word.h"
-#include "cli/command.h"
+#include "cli/command/command.h"
 #include "cli/known_elsewhere.h"
 #include "cli/program.h"
 

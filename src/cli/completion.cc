@@ -7,7 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "cli/command_tree.h"
-#include "cli/text.h"
+#include "cli/terminal/text.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "base/dir_for_test.h"
 #include "base/subprocess.h"
-#include "cli/command.h"
+#include "cli/command/command.h"
 #include "cli/command_tree.h"
 #include "cli/program.h"
 

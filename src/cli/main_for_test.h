@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/command.h"
+#include "cli/command/command.h"
 #include "cli/command_tree.h"
 #include "cli/program.h"
 #include "gtest/gtest.h"

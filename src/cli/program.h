@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "cli/command.h"
+#include "cli/command/command.h"
 
 namespace plimsoll::cli {
 
