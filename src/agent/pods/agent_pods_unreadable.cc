@@ -6,11 +6,26 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "agent/pods/agent_pods.h"
+#include "agent/pods/pod_status.h"
 #include "agent/pods/pod_subject.h"
+#include "agent/pods/unreadable_pod.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {
+namespace {
+
+// The v1 Pod of one that can't be read: phase Unknown, with the reason.
+nlohmann::json UnreadableObject(const PodRecord& record, absl::string_view why,
+                                const std::string& node) {
+  nlohmann::json object = UnseenPodObject(record, node);
+  object["status"]["reason"] = "UnreadablePod";
+  object["status"]["message"] = std::string(UnreadableError(record.key, why).message());
+  return object;
+}
+
+}  // namespace
 
 void AgentPods::SetAside(PodRecord record, const std::string& why) {
   nlohmann::json asked_for = std::exchange(record.object, BareObject(record.key));

@@ -15,6 +15,9 @@ namespace plimsoll::agent {
 
 enum class ContainerState { kCreated, kRunning, kExited, kUnknown };
 
+// The end of a pod, for good: its phase.
+enum class PodEnd { kSucceeded, kFailed };
+
 // The resources of a container as its status reports them (KEP-2273).
 struct ReportedResources {
   int64_t cpu_shares = 0;               // 0: not told

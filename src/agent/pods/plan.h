@@ -16,8 +16,6 @@
 
 namespace plimsoll::agent {
 
-enum class PodEnd { kSucceeded, kFailed };
-
 struct PodPlan {
   // The pod has ended for good: its containers are stopped and its sandbox too. Nothing starts.
   std::optional<PodEnd> end;

@@ -11,7 +11,6 @@
 #include "absl/time/time.h"
 #include "agent/device_manager/device_stock.h"
 #include "agent/pods/observed_pod.h"
-#include "agent/pods/plan.h"
 #include "agent/pods/pod_record.h"
 #include "agent/probes/probe_kind.h"
 #include "pod_runner/manifest/manifest.h"

@@ -2,7 +2,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/pods/pod_key.h"
-#include "agent/pods/pod_status.h"
 
 namespace plimsoll::agent {
 
@@ -12,14 +11,6 @@ absl::Status UnreadableError(const PodKey& pod, absl::string_view why) {
   return absl::FailedPreconditionError(absl::StrCat(
       PodName(pod), " is on record and can't be read: ", why,
       "; its containers run on. `plimsoll delete pod ", pod.name, in, "` ends and forgets it"));
-}
-
-nlohmann::json UnreadableObject(const PodRecord& record, absl::string_view why,
-                                const std::string& node) {
-  nlohmann::json object = UnseenPodObject(record, node);
-  object["status"]["reason"] = "UnreadablePod";
-  object["status"]["message"] = std::string(UnreadableError(record.key, why).message());
-  return object;
 }
 
 nlohmann::json BareObject(const PodKey& pod) {

@@ -24,10 +24,6 @@ struct UnreadablePod {
 // FAILED_PRECONDITION names the pod, the reason and the command that removes it.
 absl::Status UnreadableError(const PodKey& pod, absl::string_view why);
 
-// The v1 Pod of it: phase Unknown, with the reason.
-nlohmann::json UnreadableObject(const PodRecord& record, absl::string_view why,
-                                const std::string& node);
-
 // The means to end such a pod: an object and a manifest without containers.
 nlohmann::json BareObject(const PodKey& pod);
 pod::Manifest BareManifest(const PodRecord& record);
