@@ -1,5 +1,5 @@
 // ResourceQuotas of QoS classes, as plimsoll-agent reads them beside Secrets.
-#include "agent/pods/class_quota.h"
+#include "agent/pods/classes/class_quota.h"
 
 #include "check.h"
 #include "pod_runner/manifest/classes.h"

@@ -1,9 +1,9 @@
 // The body of a resize, put over a pod: it is refused, or changes what a living pod takes.
-#include "agent/pods/resize_patch.h"
+#include "agent/pods/resizing/resize_patch.h"
 
 #include <nlohmann/json.hpp>
 
-#include "agent/pods/pod_change.h"
+#include "agent/pods/records/pod_change.h"
 #include "check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -165,7 +165,7 @@ class PackagesTest(unittest.TestCase):
         numbers = re.findall(r"^    // (\d+): ", text("src/runtime/store/schema.cc"), re.M)
         migrations = text("src/runtime/store/schema.cc").count('{R"sql(')
         self.assertEqual([int(number) for number in numbers], list(range(1, migrations + 1)))
-        self.assertRegex(text("src/agent/pods/pod_store.cc"),
+        self.assertRegex(text("src/agent/pods/records/pod_store.cc"),
                          re.compile(r"^constexpr int64_t kSchemaVersion = \d+;", re.M))
 
     def collected_licences(self):

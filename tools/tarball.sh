@@ -63,7 +63,7 @@ cp LICENSE NOTICE "$root"
 
 # Versions of the schemas, found as debian/rules finds them.
 daemon_schema=$(sed -n 's|^    // \([0-9][0-9]*\): .*|\1|p' src/runtime/store/schema.cc | tail -n 1)
-agent_schema=$(sed -n 's|^constexpr int64_t kSchemaVersion = \([0-9]*\);|\1|p' src/agent/pods/pod_store.cc)
+agent_schema=$(sed -n 's|^constexpr int64_t kSchemaVersion = \([0-9]*\);|\1|p' src/agent/pods/records/pod_store.cc)
 { [ -n "$daemon_schema" ] && [ -n "$agent_schema" ]; } || fail "the schemas' versions are not where they were"
 glibc=$(sed -n 's/^GLIBC_//p' packaging/symbol-versions)
 sed "s/@VERSION@/$version/; s/@MACHINE@/$(uname -m)/; s/@GLIBC@/$glibc/; s/@DAEMON_SCHEMA@/$daemon_schema/

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "agent/pods/class_change.h"
-#include "agent/pods/class_quota.h"
-#include "agent/pods/pod_key.h"
+#include "agent/pods/classes/class_change.h"
+#include "agent/pods/classes/class_quota.h"
+#include "agent/pods/records/pod_key.h"
 #include "base/status.h"
 #include "pod_runner/manifest/classes.h"
 

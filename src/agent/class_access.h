@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "agent/config.h"
-#include "agent/pods/class_requests.h"
+#include "agent/pods/classes/class_requests.h"
 #include "base/fs_root.h"
 #include "pod_runner/manifest/manifest.h"
 

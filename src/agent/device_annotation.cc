@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "agent/pods/node_room.h"
+#include "agent/pods/allocation/node_room.h"
 
 namespace plimsoll::agent {
 

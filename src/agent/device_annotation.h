@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "agent/device_manager/configured_devices.h"
-#include "agent/pods/pod_record.h"
+#include "agent/pods/records/pod_record.h"
 #include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {

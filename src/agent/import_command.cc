@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/import_plan.h"
 #include "agent/managers/kubelet_state.h"
-#include "agent/pods/pod_store.h"
+#include "agent/pods/records/pod_store.h"
 #include "base/fs_root.h"
 #include "base/regular_file.h"
 #include "base/status.h"

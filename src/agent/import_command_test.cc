@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "agent/pods/pod_store.h"
+#include "agent/pods/records/pod_store.h"
 #include "base/dir_for_test.h"
 #include "service/directory_lock.h"
 

@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "agent/managers/kubelet_state.h"
-#include "agent/pods/imported_grants.h"
-#include "agent/pods/pod_key.h"
+#include "agent/pods/records/imported_grants.h"
+#include "agent/pods/records/pod_key.h"
 #include "cri/runtime/v1/api.pb.h"
 
 namespace plimsoll::agent {

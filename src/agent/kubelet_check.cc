@@ -2,7 +2,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
-#include "agent/pods/pod_host.h"
+#include "agent/pods/life/pod_host.h"
 #include "base/socket_probe.h"
 #include "pod_runner/runtime_client/labels.h"
 

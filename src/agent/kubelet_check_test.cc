@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "agent/pods/pod_host.h"
+#include "agent/pods/life/pod_host.h"
 #include "base/dir_for_test.h"
 #include "base/socket_file.h"
 #include "pod_runner/runtime_client/labels.h"

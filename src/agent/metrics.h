@@ -7,7 +7,7 @@
 #include "agent/config.h"
 #include "agent/counters/counters.h"
 #include "agent/node/node_view.h"
-#include "agent/pods/pod_service.h"
+#include "agent/pods/status/pod_service.h"
 #include "agent/probes/prober.h"
 #include "base/fs_root.h"
 

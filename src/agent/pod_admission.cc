@@ -1,8 +1,8 @@
 #include "agent/pod_admission.h"
 
 #include "absl/strings/str_cat.h"
-#include "agent/pods/node_room.h"
-#include "agent/pods/pod_key.h"
+#include "agent/pods/allocation/node_room.h"
+#include "agent/pods/records/pod_key.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {

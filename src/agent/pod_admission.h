@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "agent/node/node_view.h"
-#include "agent/pods/class_requests.h"
-#include "agent/pods/pod_record.h"
+#include "agent/pods/classes/class_requests.h"
+#include "agent/pods/records/pod_record.h"
 #include "pod_runner/manifest/manifest.h"
 
 namespace plimsoll::agent {

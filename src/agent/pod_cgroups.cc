@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "agent/enforced_amounts.h"
 #include "agent/groups/pod_amounts.h"
-#include "agent/pods/node_room.h"
-#include "agent/pods/places.h"
+#include "agent/pods/allocation/node_room.h"
+#include "agent/pods/allocation/places.h"
 #include "base/monotonic_time.h"
 #include "base/status.h"
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/kubelet_check.h"
-#include "agent/pods/passing.h"
+#include "agent/pods/life/passing.h"
 #include "agent/runtime_operations.h"
 #include "base/status.h"
 #include "pod_runner/runtime_client/labels.h"

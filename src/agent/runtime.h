@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "agent/counters/counters.h"
-#include "agent/pods/class_requests.h"
+#include "agent/pods/classes/class_requests.h"
 #include "cri/runtime/v1/api.pb.h"
 #include "pod_runner/runtime_client/client.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/pods/fake_runtime_for_test.h"
+#include "agent/pods/life/fake_runtime_for_test.h"
 #include "base/dir_for_test.h"
 #include "pod_runner/runtime_client/labels.h"
 

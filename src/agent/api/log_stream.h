@@ -7,7 +7,7 @@
 #include <string>
 
 #include "agent/api/answer.h"
-#include "agent/pods/pod_service.h"
+#include "agent/pods/status/pod_service.h"
 
 namespace plimsoll::agent {
 

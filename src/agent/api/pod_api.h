@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "agent/api/answer.h"
 #include "agent/http/request.h"
-#include "agent/pods/pod_service.h"
+#include "agent/pods/status/pod_service.h"
 
 namespace plimsoll::agent {
 

@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "agent/pods/pod_service.h"
+#include "agent/pods/status/pod_service.h"
 
 namespace plimsoll::agent {
 

@@ -133,7 +133,7 @@ TEST_F(AllocationReportTest, APodsOwnMemoryAndCpusCountOnce) {
   EXPECT_EQ(Report()["pods"][0]["containers"][1]["cpus"], "1-3");
 }
 
-// The same as CreateContainer's (agent/pods/places.h).
+// The same as CreateContainer's (agent/pods/allocation/places.h).
 TEST_F(AllocationReportTest, ContainersOfAPodWithItsOwnShareWhatTheirSiblingsLeave) {
   using Role = resources::ContainerRequirements::Role;
   PodGrant grant;

@@ -14,9 +14,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "agent/pods/agent_pods.h"
-#include "agent/pods/fake_devices_for_test.h"
-#include "agent/pods/managers_for_test.h"
-#include "agent/pods/pod_host_for_test.h"
+#include "agent/pods/allocation/fake_devices_for_test.h"
+#include "agent/pods/allocation/managers_for_test.h"
+#include "agent/pods/life/pod_host_for_test.h"
 #include "base/wait_until_for_test.h"
 
 namespace plimsoll::agent {

@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "agent/managers/allocation_report.h"
 #include "agent/pods/agent_pods.h"
+#include "agent/pods/allocation/place_book.h"
 #include "agent/pods/holders.h"
-#include "agent/pods/place_book.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {

@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "agent/pods/agent_pods.h"
-#include "agent/pods/pod_status.h"
-#include "agent/pods/pod_subject.h"
-#include "agent/pods/unreadable_pod.h"
+#include "agent/pods/records/unreadable_pod.h"
+#include "agent/pods/status/pod_status.h"
+#include "agent/pods/status/pod_subject.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "agent/managers/allocation_report.h"
-#include "agent/pods/pod_key.h"
+#include "agent/pods/records/pod_key.h"
 
 namespace plimsoll::agent {
 

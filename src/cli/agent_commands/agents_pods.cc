@@ -12,7 +12,7 @@
 #include "cli/terminal/object_fields.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/text.h"
-#include "pod_runner/cri_requests/to_cri.h"
+#include "pod_runner/runtime_client/labels.h"
 
 namespace plimsoll::cli {
 

@@ -18,7 +18,7 @@
 #include "cli/terminal/errors.h"
 #include "cli/terminal/interrupts.h"
 #include "cli/terminal/object_fields.h"
-#include "pod_runner/cri_requests/to_cri.h"
+#include "pod_runner/runtime_client/labels.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "cli/terminal/errors.h"
 #include "cli/terminal/text.h"
-#include "pod_runner/cri_requests/to_cri.h"
+#include "pod_runner/runtime_client/labels.h"
 
 namespace plimsoll::cli {
 namespace {

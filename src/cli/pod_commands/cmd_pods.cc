@@ -11,7 +11,7 @@
 #include "cli/pod_commands/pod_commands.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/text.h"
-#include "pod_runner/cri_requests/to_cri.h"
+#include "pod_runner/runtime_client/labels.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/terminal/message_json.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/text.h"
-#include "pod_runner/cri_requests/to_cri.h"
+#include "pod_runner/runtime_client/labels.h"
 
 namespace plimsoll::cli {
 namespace {

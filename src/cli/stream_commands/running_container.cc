@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "cli/command/lookup.h"
 #include "cli/terminal/errors.h"
-#include "pod_runner/cri_requests/to_cri.h"
+#include "pod_runner/runtime_client/labels.h"
 
 namespace plimsoll::cli {
 namespace {
