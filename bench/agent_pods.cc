@@ -145,15 +145,15 @@ class Node {
   absl::Status Start() {
     PLIMSOLL_ASSIGN_OR_RETURN(FsRoot root, FsRoot::Open("/"));
     root_ = std::make_unique<FsRoot>(std::move(root));
-    agent::AgentPods::Options options{
-        .host = {.client = *client_,
-                 .root = *root_,
-                 .clock = Clock::Real(),
-                 .events = events_,
-                 .board = board_,
-                 .store = *store_,
-                 .node = {.name = "node", .host_ip = "", .runtime = [] { return "fake"; }},
-                 .state_directory = state_}};
+    agent::AgentPods::Options options{.host = {.client = *client_,
+                                               .root = *root_,
+                                               .clock = Clock::Real(),
+                                               .events = events_,
+                                               .board = board_,
+                                               .store = *store_,
+                                               .node = {.name = "node", .host_ip = ""},
+                                               .runtime_name = [] { return "fake"; },
+                                               .state_directory = state_}};
     options.host.pod_class_types = [] { return std::set<std::string>(); };
     options.host.classes = [](const pod::Manifest& pod) { return agent::NoClasses(pod); };
     options.host.node_classes = [] { return agent::NodeClasses(); };

@@ -81,9 +81,8 @@ PodHost PodWiring::Host() {
                .events = around_.events,
                .board = around_.board,
                .store = around_.store,
-               .node = {.name = config.node_name,
-                        .host_ip = around_.node.node().address(),
-                        .runtime = [this] { return around_.runtime.Name(); }},
+               .node = {.name = config.node_name, .host_ip = around_.node.node().address()},
+               .runtime_name = [this] { return around_.runtime.Name(); },
                .state_directory = config.state_directory,
                .objects = around_.objects};
   host.pod_class_types = [this] { return PodClassTypes(); };

@@ -48,7 +48,7 @@ absl::StatusOr<NodeAmounts> AmountsOf(const PodHost& host) {
 
 pod::SandboxLimits SandboxLimitsOf(const PodHost& host) {
   if (host.make_group) return pod::SandboxLimits::kSums;
-  const std::string runtime = host.node.runtime ? host.node.runtime() : "";
+  const std::string runtime = host.runtime_name ? host.runtime_name() : "";
   return runtime.empty() || runtime == kPlimsolld ? pod::SandboxLimits::kBounds
                                                   : pod::SandboxLimits::kSums;
 }

@@ -60,6 +60,8 @@ struct PodHost {
   PodBoard& board;
   PodStore& store;
   NodeFacts node;
+  // The runtime's name, asked once there are containers. Empty, or null: unknown.
+  std::function<std::string()> runtime_name = nullptr;
   std::string state_directory;         // pods' directories are below it
   ObjectDirectory* objects = nullptr;  // ConfigMaps and Secrets; null: there are none
   // The runtime's class types of pods (pod::PodContext).

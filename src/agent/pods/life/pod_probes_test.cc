@@ -40,7 +40,7 @@ class PodProbesTest : public testing::Test {
                                               .events = events_,
                                               .board = board_,
                                               .store = *store_,
-                                              .node = {"node", "10.0.0.9", nullptr},
+                                              .node = {"node", "10.0.0.9"},
                                               .state_directory = dir_.path()});
     record_.uid = "u";
     record_.key = {"default", "p"};

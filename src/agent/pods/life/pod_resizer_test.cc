@@ -170,7 +170,7 @@ class PodResizerTest : public testing::Test {
                 .events = events_,
                 .board = board_,
                 .store = *store_,
-                .node = {.name = "node", .host_ip = "", .runtime = nullptr},
+                .node = {.name = "node", .host_ip = ""},
                 .state_directory = dir_.path()};
   PodRecord record_;
   ObservedPod observed_;

@@ -435,10 +435,13 @@ void PodWorker::Show(const ObservedPod& observed, const std::optional<PodEnd>& e
     std::string resize_failure;
     if (shown.manifest == memory_.begun) resize_failure = memory_.resizes.failure();
     const PodBoard::Object before = host_.board.Get(key_);
-    nlohmann::json object = PodObject(
-        {shown.record, manifest_, observed, end, memory_.restarts.waiting(), memory_.failure,
-         resize_failure, host_.resizes_pods, probes_.health(), StockFor(host_, shown.record)},
-        host_.node, before != nullptr ? *before : none, host_.clock.Now());
+    const bool names_runtime = !observed.containers.empty() && host_.runtime_name;
+    const std::string runtime = names_runtime ? host_.runtime_name() : "";
+    nlohmann::json object =
+        PodObject({shown.record, manifest_, observed, end, memory_.restarts.waiting(),
+                   memory_.failure, resize_failure, host_.resizes_pods, probes_.health(),
+                   StockFor(host_, shown.record), runtime},
+                  host_.node, before != nullptr ? *before : none, host_.clock.Now());
     is_shown = host_.board.PutIf(key_, std::move(object), [&] { return state_.IsLatest(shown); });
   }
 }

@@ -197,7 +197,7 @@ TEST_F(PodWorkerTest, TheRuntimeIsToldTheSumOfLimits) {
 // plimsolld makes the group, and would hold the sidecar to the other's limits.
 TEST_F(PodWorkerTest, APodsGroupOfPlimsolldHasNoLimitThatLeavesOutAContainer) {
   for (const char* runtime : {"plimsoll", "other"}) {
-    host_.node.runtime = [runtime] { return runtime; };
+    host_.runtime_name = [runtime] { return runtime; };
     const std::string manifest =
         OnePod(runtime, "initContainers: [{name: side, image: i, restartPolicy: Always}], ",
                "resources: {limits: {memory: 64Mi}}, ");
@@ -454,7 +454,7 @@ TEST_F(PodWorkerChangeTest, AChangeDuringAReportStaysShown) {
   worker_->Step();
   bool has_changed = false;
   bool was_hidden = false;
-  host_.node.runtime = [&] {
+  host_.runtime_name = [&] {
     if (!std::exchange(has_changed, true)) {
       Change("limits: {cpu: 200m}");
       board_.Put(key_, WithChange(*board_.Get(key_), worker_->record(), "now"));

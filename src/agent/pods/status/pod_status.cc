@@ -103,7 +103,7 @@ class Writer {
   }
 
   std::string IdOf(const ObservedContainer& container) const {
-    return absl::StrCat(node_.runtime(), "://", container.id);
+    return absl::StrCat(pod_.runtime, "://", container.id);
   }
 
   // kubelet's limit of a pod's messages, shared evenly.

@@ -2,7 +2,6 @@
 #ifndef PLIMSOLL_AGENT_PODS_STATUS_POD_STATUS_H_
 #define PLIMSOLL_AGENT_PODS_STATUS_POD_STATUS_H_
 
-#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -28,8 +27,6 @@ struct Waiting {
 struct NodeFacts {
   std::string name;
   std::string host_ip;  // empty: unknown
-  // The runtime's name, the scheme of container ids: "plimsoll". Asked once there are containers.
-  std::function<std::string()> runtime;
 };
 
 struct PodSituation {
@@ -44,6 +41,7 @@ struct PodSituation {
   // By a running container's id. One without an entry has no probes.
   std::map<std::string, ContainerHealth> health = {};
   DeviceStock devices = {};  // those of the node, with their health
+  std::string runtime = "";  // its name, the scheme of container ids: "plimsoll"
 };
 
 // The record's object with metadata and status filled in. `before` is the object reported last, for

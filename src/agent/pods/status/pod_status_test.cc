@@ -42,7 +42,8 @@ class PodStatusTest : public testing::Test {
                       .end = end_,
                       .waiting = waiting_,
                       .failure = failure_,
-                      .health = health_},
+                      .health = health_,
+                      .runtime = "plimsoll"},
                      node_, before_, now);
   }
   static Json ConditionOf(const Json& object, const std::string& type) {
@@ -60,7 +61,7 @@ class PodStatusTest : public testing::Test {
   std::string failure_;
   std::map<std::string, ContainerHealth> health_;
   Json before_;
-  NodeFacts node_{"node-1", "10.0.0.1", [] { return "plimsoll"; }};
+  NodeFacts node_{"node-1", "10.0.0.1"};
 };
 
 TEST_F(PodStatusTest, ANewPodIsPending) {
