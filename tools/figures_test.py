@@ -134,7 +134,8 @@ class FiguresTest(unittest.TestCase):
         self.write("a/hooks.h", "// A.\nusing Call = std::function<void()>;\n"
                                 "struct Hooks {\n  std::function<int()> a;\n};\n"
                                 "struct Calls {\n  Call call;\n};\nstruct Data {\n  int a;\n};\n"
-                                "class Object {\n  std::function<int()> a_;\n};\n")
+                                "class Object {\n  std::function<int()> a_;\n  struct Own {\n"
+                                "    std::function<int()> a;\n  };\n};\n")
         self.write("a/inner.h", "// A.\nstruct Inner {\n  std::function<int()> a;\n};\n")
         self.write("a/a.cc", '#include "a/hooks.h"\n#include "a/inner.h"\n')
         self.assertRegex(self.figures(), r"structs with functions passed between rooms +0\n")
