@@ -34,8 +34,8 @@ void FillIo(const linux::CgroupStats& stats, int64_t now, Stats* out) {
   FillPressure(*stats.io_pressure, out->mutable_io()->mutable_psi());
 }
 
-// All interfaces but loopback; the default is CNI's eth0, or else the first. Without an interface the
-// message stays unset, since kubelet expects a default in each message.
+// All interfaces but loopback; the default is CNI's eth0, or else the first. Without an interface
+// the message stays unset, since kubelet expects a default in each message.
 void FillNetwork(const std::vector<linux::LinkCounters>& links, int64_t now,
                  ::runtime::v1::LinuxPodSandboxStats* out);
 

@@ -49,8 +49,8 @@ class CpuLayout {
   size_t CpusPer(CpuLevel level) const {
     return GroupCount(level) == 0 ? 0 : cpu_count() / GroupCount(level);
   }
-  // True where a NUMA node is as large as a package or larger: CPUs are then taken by node first, and
-  // by package within it (kubelet's "NUMA first").
+  // True where a NUMA node is as large as a package or larger: CPUs are then taken by node first,
+  // and by package within it (kubelet's "NUMA first").
   bool nodes_above_packages() const {
     return GroupCount(CpuLevel::kPackage) >= GroupCount(CpuLevel::kNode);
   }
