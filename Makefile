@@ -7,7 +7,9 @@ SECONDS ?= 60
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z -]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
-demo: release ## set up, build a release, run examples/hello.yaml, show it, clean up
+demo: setup-build ## set up, build a release of daemon and command, run examples/hello.yaml, show it, clean up
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target plimsoll plimsolld
 	@tools/demo.sh
 
 check: setup ## set up, build with warnings as errors (build/check, in units), run all tests
