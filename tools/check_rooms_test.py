@@ -10,8 +10,25 @@ import unittest
 
 TOOL = pathlib.Path(__file__).resolve().parent / "check_rooms"
 ROOMS = "# lowest first\nlow:\nmid/deep: low\nmid: mid/deep (low)\nhigh grpc: low mid\n"
-PICTURE = "# Rooms\n```mermaid\ngraph TD\n  high[\"top\"]\n  high --> mid\n  mid --> deep\n  deep --> low\n```\n"
-TABLE = "\n| room | for |\n| --- | --- |\n| `low` | a |\n| `mid/deep` | b |\n| `mid` | c |\n| `high` | d |\n"
+DOCUMENT = """# Rooms
+```mermaid
+graph TD
+  top["Top<br/>for people"]
+  middle["The middle"]
+  bottom["Bottom"]
+  top --> middle
+  middle --> bottom
+```
+### Top
+| room | for |
+| --- | --- |
+| `high` | d |
+### The middle
+| `mid` | c |
+| `mid/deep` | b |
+### Bottom
+| `low` | a |
+"""
 
 
 class CheckRoomsTest(unittest.TestCase):
@@ -143,26 +160,34 @@ class CheckRoomsTest(unittest.TestCase):
         self.write("low/a.cc", '#include "mid/own.h"\n')
         self.assertIn("low/a.cc:1: mid/own.h: ", self.check())
 
-    def test_a_picture_has_the_uses_that_no_longer_way_has(self):
-        picture = self.src / "picture.md"
-        picture.write_text(PICTURE + TABLE)
-        document = pathlib.Path(self.directory.name) / "picture.md"
-        picture.rename(document)
-        self.assertEqual(self.check(str(document)), "")
-        document.write_text(PICTURE.replace("  mid --> deep\n", "  high --> low\n") + TABLE)
-        out = self.check(str(document))
-        self.assertIn("the picture lacks mid --> deep", out)
-        self.assertIn("the picture has high --> low, which is no direct use", out)
-        document.write_text("# Rooms\n")
-        self.assertIn("has no mermaid graph", self.check(str(document)))
-
-    def test_a_table_has_one_row_for_each_room(self):
+    def check_document(self, old, new):
         document = pathlib.Path(self.directory.name) / "rooms.md"
-        document.write_text(PICTURE + TABLE.replace("| `mid/deep` | b |", "| `attic` | b |\n| `low` | a |"))
-        out = self.check(str(document))
-        self.assertIn("the table has no row for mid/deep", out)
-        self.assertIn("the table has 2 rows for low", out)
-        self.assertIn("the table has a row for attic, which no line lists", out)
+        self.assertIn(old, DOCUMENT)
+        document.write_text(DOCUMENT.replace(old, new))
+        return self.check(str(document))
+
+    def test_a_picture_has_the_uses_that_no_longer_way_has(self):
+        self.assertEqual(self.check_document("", ""), "")
+        out = self.check_document("  middle --> bottom\n", "  top --> bottom\n")
+        self.assertIn("the picture lacks The middle --> Bottom", out)
+        self.assertIn("the picture has Top --> Bottom, which is no direct use", out)
+        self.assertIn("has no mermaid graph", self.check_document("```mermaid", "```"))
+
+    def test_a_heading_above_rooms_is_a_box(self):
+        out = self.check_document('["Bottom"]', '["Cellar"]')
+        self.assertIn("the picture lacks the box Bottom", out)
+        self.assertIn("the picture's box Cellar has no rooms", out)
+
+    def test_boxes_make_no_cycle(self):
+        out = self.check_document("### Bottom", "### Top")
+        self.assertIn("boxes use each other: The middle, Top", out)
+
+    def test_each_room_has_one_row(self):
+        self.assertIn("room mid/deep has no row", self.check_document("| `mid/deep` | b |\n", ""))
+        self.assertIn("room low has more than one row",
+                      self.check_document("| `low` | a |", "| `low` | a |\n| `low` | a |"))
+        self.assertIn("room attic has a row, and no line lists it",
+                      self.check_document("| `low`", "| `attic` | e |\n| `low`"))
 
 
 if __name__ == "__main__":
