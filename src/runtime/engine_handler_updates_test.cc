@@ -1,5 +1,6 @@
 // The update command of runtime handlers, over stand-ins: its calls, its ends, and the return to
 // the old values.
+#include <atomic>
 #include <map>
 #include <string>
 #include <thread>
@@ -170,36 +171,34 @@ TEST_F(EngineHandlerUpdatesTest, AnUpdateDuringAStopDoesNotWaitForAnothersTurn) 
   absl::Notification has_looked;
   absl::Notification has_stopped;
   absl::Notification is_refused;
+  std::atomic<std::thread::id> updater;
   std::thread update;
-  std::thread::id updater;
-  Slowly([&] { return engine_->UpdateResources(web, To("3500m", "1Gi")); },
-         [&] {
-           cgroups_.on_layout = [&] {
-             if (std::this_thread::get_id() != updater || has_looked.HasBeenNotified()) return;
-             has_looked.Notify();
-             has_stopped.WaitForNotificationWithTimeout(absl::Milliseconds(200));
-           };
-           cgroups_.on_kill = [&](absl::string_view, absl::Time) {
-             if (update.joinable()) return absl::OkStatus();
-             absl::Notification is_known;
-             update = std::thread([&] {
-               is_known.WaitForNotification();
-               EXPECT_TRUE(
-                   absl::IsFailedPrecondition(engine_->UpdateResources(job, To("2500m", "1Gi"))));
-               is_refused.Notify();
-             });
-             updater = update.get_id();
-             is_known.Notify();
-             has_looked.WaitForNotification();
-             return absl::OkStatus();
-           };
-           EXPECT_TRUE(engine_->StopContainer(job, absl::ZeroDuration()).ok());
-           has_stopped.Notify();
-           EXPECT_TRUE(is_refused.WaitForNotificationWithTimeout(absl::Seconds(20)));
-           EXPECT_TRUE(engine_->StopContainer(web, absl::ZeroDuration()).ok());
-         })
-      .IgnoreError();
+  const auto update_job = [&] {
+    updater = std::this_thread::get_id();
+    EXPECT_TRUE(absl::IsFailedPrecondition(engine_->UpdateResources(job, To("2500m", "1Gi"))));
+    is_refused.Notify();
+  };
+  const auto stop_job = [&, stopper = std::this_thread::get_id()] {
+    cgroups_.on_query = [&, stopper] {
+      const std::thread::id self = std::this_thread::get_id();
+      if (self == stopper && !update.joinable()) {
+        // The stop has looked at the container, and is about to kill it.
+        update = std::thread(update_job);
+        has_looked.WaitForNotification();
+      } else if (self == updater && !has_looked.HasBeenNotified()) {
+        has_looked.Notify();
+        has_stopped.WaitForNotificationWithTimeout(absl::Milliseconds(200));
+      }
+    };
+    EXPECT_TRUE(engine_->StopContainer(job, absl::ZeroDuration()).ok());
+    has_stopped.Notify();
+    EXPECT_TRUE(is_refused.WaitForNotificationWithTimeout(absl::Seconds(20)));
+    EXPECT_TRUE(engine_->StopContainer(web, absl::ZeroDuration()).ok());
+  };
+  EXPECT_FALSE(
+      Slowly([&] { return engine_->UpdateResources(web, To("3500m", "1Gi")); }, stop_job).ok());
   update.join();
+  cgroups_.on_query = nullptr;
 }
 
 TEST_F(EngineHandlerUpdatesTest, ARemovalOfAContainerDoesNotWaitForTheUpdateCommand) {

@@ -288,7 +288,7 @@ class FakeCgroups : public linux::CgroupManager {
   std::function<void()> on_create;
   std::function<void()> on_apply;
   std::function<absl::Status(absl::string_view path, absl::Time deadline)> on_kill;
-  std::function<void()> on_layout;
+  std::function<void()> on_query;  // of what machine it is: layout, EndsWithProcesses
 
   std::set<std::string> groups() const {
     absl::MutexLock lock(&mutex_);
@@ -300,7 +300,7 @@ class FakeCgroups : public linux::CgroupManager {
   }
 
   linux::CgroupLayout layout() const override {
-    if (on_layout) on_layout();
+    if (on_query) on_query();
     return machine;
   }
   linux::CgroupLayout machine = linux::CgroupLayout::kV2;
@@ -365,7 +365,10 @@ class FakeCgroups : public linux::CgroupManager {
   }
   // Whether groups end with their processes, as under systemd's management.
   bool ends_with_processes = false;
-  bool EndsWithProcesses() const override { return ends_with_processes; }
+  bool EndsWithProcesses() const override {
+    if (on_query) on_query();
+    return ends_with_processes;
+  }
   struct Registered {
     std::string group;
     pid_t pid;
