@@ -4,16 +4,11 @@
 
 #include "harness/cgroup_layout.h"
 #include "harness/kernel.h"
+#include "harness/node.h"
 #include "kill/actor.h"
 #include "runtime/spec/json.h"
 
 namespace plimsoll::testing {
-namespace {
-
-constexpr int64_t kMiB = 1 << 20;
-
-}  // namespace
-
 std::optional<Limits> LimitsOf(Node& node, const std::string& container_id) {
   cri::ContainerStatusRequest request;
   request.set_container_id(container_id);

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "absl/strings/str_format.h"
+#include "harness/node.h"
 #include "soak/container_life.h"
 
 namespace plimsoll::testing {
@@ -9,8 +10,6 @@ namespace {
 
 using Code = grpc::StatusCode;
 using Stub = cri::RuntimeService::Stub;
-
-constexpr int64_t kMiB = 1 << 20;
 
 cri::ExecSyncRequest Shell(const std::string& container, const std::string& script) {
   cri::ExecSyncRequest request;

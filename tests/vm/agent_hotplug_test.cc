@@ -65,7 +65,7 @@ class AgentHotplugTest : public NodeTest {
         "{apiVersion: v1, kind: Pod, metadata: {name: ", pod,
         "}, spec: {containers: [{name: main, image: busybox, imagePullPolicy: Never, command: [sh, "
         "-c, '",
-        kForever, "'], resources: {", resources, "}}]}}"));
+        kUntilTerm, "'], resources: {", resources, "}}]}}"));
   }
   static void SetOnline(uint32_t cpu, bool online) {
     const std::string file = absl::StrCat("sys/devices/system/cpu/cpu", cpu, "/online");
@@ -81,7 +81,7 @@ class AgentHotplugTest : public NodeTest {
   // By the kernel.
   CpuSet Allowed(const std::string& pod) {
     const std::string text =
-        ExecOutput(IdOf(agent_->Pod(pod)), "grep Cpus_allowed_list /proc/1/status | cut -f2");
+        ExecOutput(MainId(agent_->Pod(pod)), "grep Cpus_allowed_list /proc/1/status | cut -f2");
     return CpuSet::Parse(text).value_or(CpuSet());
   }
   ::testing::AssertionResult Becomes(const std::string& pod, const CpuSet& cpus) {

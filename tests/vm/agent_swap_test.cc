@@ -28,7 +28,6 @@ using ::testing::HasSubstr;
 constexpr char kRoot[] = "/agent-swap";
 constexpr char kConfig[] = "cgroupDriver: cgroupfs\ncgroupRoot: /agent-swap\n";
 constexpr char kLimited[] = "memorySwap: {swapBehavior: LimitedSwap}\n";
-constexpr int64_t kMiB = 1 << 20;
 
 // "memory" may be written by such a container: more than its limit, by less than half its share of
 // swap (a gibibyte of swap and 2 to 3 of memory).
@@ -65,7 +64,7 @@ std::string Holding(int64_t bytes) {
 
 // In YAML's flow style.
 std::string Container(const std::string& name, const std::string& resources,
-                      const std::string& script = kForever) {
+                      const std::string& script = kUntilTerm) {
   return absl::StrCat("{name: ", name,
                       ", image: busybox, imagePullPolicy: Never, resources: ", resources,
                       ", command: [sh, -c, '", script, "']}");
@@ -145,7 +144,7 @@ class AgentSwapTest : public NodeTest {
   std::string ReasonOfTheEnd(const std::string& pod) {
     EXPECT_TRUE(agent_->AwaitPhase(pod, "Failed")) << agent_->Log();
     const Json now = agent_->Pod(pod);
-    return ContainerOf(now)["state"]["terminated"].value("reason", "");
+    return ContainerStatus(now)["state"]["terminated"].value("reason", "");
   }
   std::string NodeEvent(const std::string& reason) {
     for (const Json& each : agent_->client().Events("", "").value_or(std::vector<Json>())) {
@@ -228,7 +227,7 @@ TEST_F(AgentSwapTest, AResizeOfMemoryNeedsARestart) {
   const Json restarts = agent_->Pod("restarts");
   const int64_t share = ShareOf(64 * kMiB);
   EXPECT_TRUE(MaySwap("restarts", share));
-  const std::string id = IdOf(stays);
+  const std::string id = MainId(stays);
   const auto memory_is = [&](int64_t bytes) {
     return Eventually([&] { return InGroup(id, "memory.max") == bytes; });
   };
@@ -247,10 +246,11 @@ TEST_F(AgentSwapTest, AResizeOfMemoryNeedsARestart) {
   agent_.ExpectUntouched("stays", stays);
 
   Resize("restarts", more);
-  ASSERT_TRUE(agent_->Await(
-      "restarts", [&](const Json& now) { return IsReady(now) && IdOf(now) != IdOf(restarts); }));
+  ASSERT_TRUE(agent_->Await("restarts", [&](const Json& now) {
+    return IsReady(now) && MainId(now) != MainId(restarts);
+  }));
   EXPECT_TRUE(MaySwap("restarts", ShareOf(96 * kMiB)));
-  EXPECT_EQ(InGroup(IdOf(agent_->Pod("restarts")), "memory.max"), 192 * kMiB);
+  EXPECT_EQ(InGroup(MainId(agent_->Pod("restarts")), "memory.max"), 192 * kMiB);
 }
 
 TEST_F(AgentSwapTest, SharesFollowMemoryAndSwapOfTheMachine) {

@@ -19,6 +19,7 @@
 #include "harness/api_server.h"
 #include "harness/drivers_kubelet.h"
 #include "harness/kernel.h"
+#include "harness/node.h"
 #include "unit_fixture.h"
 
 namespace plimsoll::testing {
@@ -29,7 +30,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr char kPodQuota[] = "50000 100000";
-constexpr int64_t kMiB = 1 << 20;
 constexpr char kKubelets[] = "/var/lib/kubelet/pod-resources/kubelet.sock";
 constexpr char kKubesState[] = "/var/lib/plimsoll-kube";
 

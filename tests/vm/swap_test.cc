@@ -19,7 +19,6 @@
 namespace plimsoll::testing {
 namespace {
 
-constexpr int64_t kMiB = 1 << 20;
 constexpr int64_t kSwapBytes = 64 * kMiB;
 
 class SwapTest : public NodeTest {
