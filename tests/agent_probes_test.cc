@@ -20,7 +20,7 @@ using ::testing::StartsWith;
 // Container "main" with further fields, such as probes.
 std::string ProbedPod(const std::string& name, const std::string& script, const std::string& fields,
                       const std::string& spec = "") {
-  return absl::StrCat("{apiVersion: v1, kind: ProbedPod, metadata: {name: ", name, "}, spec: {",
+  return absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: ", name, "}, spec: {",
                       spec, "containers: [{name: main, image: busybox, imagePullPolicy: Never, ",
                       fields, ", command: [sh, -c, '", script, "']}]}}\n");
 }
@@ -158,7 +158,7 @@ TEST_F(AgentProbesTest, ReadinessComesAndGoes) {
 // The sidecar's startup probe fails from its success on: a second run would end the sidecar.
 TEST_F(AgentProbesTest, AStartupProbeHoldsUpTheNextContainersAndIsNotRepeated) {
   agent_.Apply(absl::StrCat(
-      "{apiVersion: v1, kind: ProbedPod, metadata: {name: order}, spec: {"
+      "{apiVersion: v1, kind: Pod, metadata: {name: order}, spec: {"
       "initContainers: [{name: side, image: busybox, imagePullPolicy: Never, restartPolicy: Always,"
       " startupProbe: {exec: {command: [rm, /started]}, periodSeconds: 1, failureThreshold: 300,"
       " timeoutSeconds: 5}, command: [sh, -c, '",

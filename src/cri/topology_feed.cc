@@ -38,11 +38,7 @@ class TimeLimit {
  public:
   // `expired` runs in a thread of gRPC's, with End kept waiting.
   void Set(absl::Duration within, std::function<void()> expired) {
-    state_ = std::make_shared<State>();
-    {
-      absl::MutexLock lock(&state_->mutex);
-      state_->expired = std::move(expired);
-    }
+    state_ = std::make_shared<State>(std::move(expired));
     alarm_.Set(absl::ToChronoTime(absl::Now() + within), [state = state_](bool is_due) {
       absl::MutexLock lock(&state->mutex);
       if (is_due && state->expired) state->expired();
@@ -57,6 +53,10 @@ class TimeLimit {
 
  private:
   struct State {
+    // Takes no lock: Set is called with the feed's held, and `expired` may wait for the
+    // publisher's.
+    explicit State(std::function<void()> when_expired) : expired(std::move(when_expired)) {}
+
     absl::Mutex mutex;
     std::function<void()> expired ABSL_GUARDED_BY(mutex);  // null: ended
   };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "cri/mocks_for_test.h"
 #include "cri/observer.h"
@@ -38,7 +39,7 @@ class TopologyFeedTest : public ServerFixture {
       if (reader == TopologyFeed::Reader::kObserver) ++observed_;
     };
     options_.topology_hooks.on_client = [this](bool is_there) { clients_ += is_there ? 1 : -1; };
-    options_.topology_hooks.why_none = [] { return "NotTold: no file"; };
+    options_.topology_hooks.why_none = why_none_;
     options_.topology_hooks.first_within = first_within_;
     Start();
   }
@@ -73,6 +74,7 @@ class TopologyFeedTest : public ServerFixture {
   std::atomic<int> observed_ = 0;
   std::atomic<int> clients_ = 0;
   absl::Duration first_within_ = absl::Minutes(10);
+  std::function<std::string()> why_none_ = [] { return "NotTold: no file"; };
 };
 
 TEST_F(TopologyFeedTest, WhoOnlyLooksIsToldApart) {
@@ -121,6 +123,30 @@ TEST_F(HastyFeedTest, WhereNoTopologyComesTheClientIsToTryAgain) {
   absl::SleepFor(2 * first_within_);
   publisher_.Publish(Of(2));
   EXPECT_EQ(Next(*again), "2000m") << "one that has had a topology stays";
+}
+
+class AskingFeedTest : public HastyFeedTest {
+ protected:
+  AskingFeedTest() {
+    why_none_ = [this] {
+      EXPECT_EQ(publisher_.Newest().number, 0u);
+      asked_.Notify();
+      published_.WaitForNotification();
+      return "";
+    };
+  }
+
+  absl::Notification asked_;
+  absl::Notification published_;
+};
+
+// In a debug build Abseil ends the process on locks that are taken in two orders.
+TEST_F(AskingFeedTest, ATopologyThatComesAtTheLastMomentGoesOut) {
+  const auto stream = Open();
+  asked_.WaitForNotification();
+  publisher_.Publish(Of(1));
+  published_.Notify();
+  EXPECT_EQ(Next(*stream), "1000m");
 }
 
 TEST_F(HastyFeedTest, WhoGoesWhileItWaitsCostsNothing) {

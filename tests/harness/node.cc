@@ -186,7 +186,7 @@ void NodeTest::TearDown() {
   RemoveAllPods();
   EXPECT_THAT(ProcessesWith(absl::StrCat(node_.run_directory(), "/oci")), IsEmpty());
   const auto exit = node_.StopDaemon();
-  ASSERT_TRUE(exit.ok()) << exit.status();
+  ASSERT_TRUE(exit.ok()) << exit.status() << "\n" << node_.Log();
   EXPECT_TRUE(exit->success()) << exit->ToString() << "\n" << node_.Log();
   for (const std::string& mount : MountsBelow(node_.run_directory())) {
     EXPECT_EQ(mount, node_.run_directory()) << "left mounted";
