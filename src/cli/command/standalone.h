@@ -2,7 +2,7 @@
 // with every other `plimsoll` of the same directories.
 //
 // A user of the daemon holds a shared flock(2) on <run directory>/clients.lock. The daemon ends
-// when it gets that lock exclusively and no pod is left. <run directory>/start.lock is held during
+// when it gets that lock exclusively; pods run on. <run directory>/start.lock is held during
 // the search for the daemon and its start, so that two `plimsoll` don't start two.
 #ifndef PLIMSOLL_CLI_COMMAND_STANDALONE_H_
 #define PLIMSOLL_CLI_COMMAND_STANDALONE_H_
