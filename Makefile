@@ -104,7 +104,7 @@ check-release: setup setup-packages ## before a release: packages, other Debian,
 install: setup-build ## install programs, unit file and man pages below DESTDIR and PREFIX
 	@cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >/dev/null
 	@cmake --build --preset release -j $(JOBS)
-	@DESTDIR="$(DESTDIR)" cmake --install build/release
+	@DESTDIR="$(DESTDIR)" cmake --install build/release --strip
 
 clean: ## remove all builds
 	@rm -rf build
