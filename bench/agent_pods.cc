@@ -169,7 +169,7 @@ class Node {
   const std::string socket_, state_;
   agent::FakeCri cri_;
   agent::FakeCriServer server_;
-  agent::EventLog events_;
+  agent::KubeEventLog events_;
   agent::PodBoard board_;
   std::unique_ptr<FsRoot> root_;
   std::unique_ptr<pod::Client> client_;

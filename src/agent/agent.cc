@@ -55,7 +55,7 @@ struct Ground {
 };
 
 struct Reports {
-  EventLog events;
+  KubeEventLog events;
   PodBoard board;
   std::shared_ptr<Counters> counters;
 };
@@ -80,7 +80,7 @@ class AgentImpl : public Agent {
       : config_(config),
         log_(log),
         ground_(std::move(ground)),
-        reports_{.events = EventLog(Clock::Real(), config.node_name),
+        reports_{.events = KubeEventLog(Clock::Real(), config.node_name),
                  .board = {},
                  .counters = std::make_shared<Counters>()} {
     ShowPodCounters(*reports_.counters);

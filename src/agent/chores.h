@@ -29,7 +29,7 @@ class Chores {
     AgentPods& pods;
     pod::Client& client;
     const FsRoot& root;  // "/"
-    EventLog& events;
+    KubeEventLog& events;
     std::function<resources::ResourceList()> allocatable;  // the node's; empty: not known yet
     std::function<void()> enforce;                         // holds groups to the node's amounts
     std::function<void(const std::string&)> note;          // a line for the log

@@ -42,7 +42,7 @@ absl::StatusOr<std::set<std::string>> ResourcesOnRecord(PodStore& store) {
 
 }  // namespace
 
-EventSubject NodeSubject(const Config& config) {
+InvolvedObject NodeSubject(const Config& config) {
   return {.kind = "Node", .key = {"", config.node_name}, .uid = config.node_name, .container = ""};
 }
 

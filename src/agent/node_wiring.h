@@ -29,7 +29,7 @@
 namespace plimsoll::agent {
 
 // The subject of the node's events.
-EventSubject NodeSubject(const Config& config);
+InvolvedObject NodeSubject(const Config& config);
 
 // Thread-safe after Start. Each usable topology waits until there are pods: their grants say
 // whether it fits. End the place of the pods before this.
@@ -39,7 +39,7 @@ class NodeWiring {
   struct Surroundings {
     const Config& config;
     Log* log;
-    EventLog& events;
+    KubeEventLog& events;
     const FsRoot& root;   // "/"
     const FsRoot& state;  // Config::state_directory
     PodStore& store;

@@ -40,7 +40,7 @@ class PodWiring {
     const FsRoot& root;  // "/"
     PodStore& store;
     ObjectDirectory* objects;  // null: there is none
-    EventLog& events;
+    KubeEventLog& events;
     PodBoard& board;
     std::shared_ptr<Counters> counters;
     Runtime& runtime;

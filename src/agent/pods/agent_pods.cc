@@ -249,7 +249,7 @@ absl::Status AgentPods::Take(const std::map<PodKey, pod::PodObject>& pods, const
 }
 
 void AgentPods::Begin(PodRecord record, const pod::Manifest& manifest) {
-  const EventSubject subject = SubjectOf(record);
+  const InvolvedObject subject = SubjectOf(record);
   if (record.verdict) {
     host_.events.Add(subject, "Warning", record.verdict->reason,
                      absl::StripPrefix(record.verdict->message, kRejected));

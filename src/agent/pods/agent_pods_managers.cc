@@ -16,7 +16,7 @@
 namespace plimsoll::agent {
 namespace {
 
-void TellOfChange(EventLog& events, const PodWorker& pod, const Refitted& refitted) {
+void TellOfChange(KubeEventLog& events, const PodWorker& pod, const Refitted& refitted) {
   for (const std::string& note : refitted.notes) {
     events.Add({.kind = "Pod", .key = pod.key(), .uid = pod.uid(), .container = ""}, "Warning",
                "CPUsChanged", note);

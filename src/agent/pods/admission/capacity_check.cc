@@ -102,7 +102,7 @@ CapacityCheck::Outcome CapacityCheck::Look(const std::vector<PodTable::Worker>& 
   }
   for (const SurplusPod& each : SurplusOf(active, allocatable)) {
     PodWorker& worker = *workers[each.index];
-    const EventSubject subject = {
+    const InvolvedObject subject = {
         .kind = "Pod", .key = worker.key(), .uid = worker.uid(), .container = ""};
     if (!evicts_) {
       events_.Add(

@@ -41,7 +41,7 @@ std::vector<SurplusPod> SurplusOf(const std::vector<ActivePod>& pods,
 class CapacityCheck {
  public:
   // `evicts`: surplus pods fail; else they stay. Both with an event. `events` outlives this.
-  CapacityCheck(EventLog& events, bool evicts) : events_(events), evicts_(evicts) {}
+  CapacityCheck(KubeEventLog& events, bool evicts) : events_(events), evicts_(evicts) {}
 
   struct Outcome {
     std::vector<std::string> evicted;  // uids of the pods that are evicted now
@@ -54,7 +54,7 @@ class CapacityCheck {
                const resources::ResourceList& allocatable);
 
  private:
-  EventLog& events_;
+  KubeEventLog& events_;
   const bool evicts_;
   std::optional<resources::ResourceList> checked_;
 };

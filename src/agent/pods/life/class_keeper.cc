@@ -50,7 +50,7 @@ absl::Duration ClassKeeper::Make(const Means& means, const LivingPod& pod,
     }
   });
   if (IsPassing(status)) return kSoon;
-  const EventSubject subject = SubjectOf(pod.record, update.container);
+  const InvolvedObject subject = SubjectOf(pod.record, update.container);
   if (status.ok()) {
     retry_at_.erase(key);
     back_off_.Forget(key);

@@ -28,7 +28,7 @@ class ClassKeeper {
   struct Means {
     pod::Client& client;
     Clock& clock;
-    EventLog& events;
+    KubeEventLog& events;
     const std::function<absl::StatusOr<NodeClasses>()>& node;  // null: classes are left alone
     bool writes = true;  // updates of containers have requests and limits as written (KEP-4112)
   };

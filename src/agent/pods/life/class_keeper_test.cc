@@ -97,7 +97,7 @@ class ClassKeeperTest : public testing::Test {
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<pod::Client> client_;
   SteppedClock clock_;
-  EventLog events_{clock_, "n"};
+  KubeEventLog events_{clock_, "n"};
   NodeClasses classes_{.pod = {{"tier", {{{"low", 0}, {"high", 0}}, "high", false}}},
                        .container = {{"rdt", {{{"gold", 2}, {"silver", 0}}, "silver", false}}}};
   std::function<absl::StatusOr<NodeClasses>()> node_ = [this] { return classes_; };

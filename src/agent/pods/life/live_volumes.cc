@@ -15,7 +15,7 @@ void LiveVolumes::Refresh(const PodRecord& record, PodStarter& starter) {
   if (host_.objects == nullptr) return;
   ObjectDirectory::Snapshot latest = host_.objects->Latest();
   if (latest.version == seen_) return;
-  const EventSubject subject = SubjectOf(record);
+  const InvolvedObject subject = SubjectOf(record);
   pod::PodContext context;
   const absl::Status described = pod::DescribeNode(host_.root, context);
   if (!described.ok()) {
@@ -37,7 +37,7 @@ void LiveVolumes::Refresh(const PodRecord& record, PodStarter& starter) {
       absl::StrCat("containers that restart keep their earlier variables: ", adopted.message()));
 }
 
-void LiveVolumes::Write(const EventSubject& subject, const pod::Volume& volume,
+void LiveVolumes::Write(const InvolvedObject& subject, const pod::Volume& volume,
                         const pod::PodContext& context) const {
   const std::string path =
       absl::StrCat(pod::PodDirPath(host_.state_directory, context.uid), "/volumes/", volume.name);

@@ -23,7 +23,7 @@ class LiveVolumes {
   void Refresh(const PodRecord& record, PodStarter& starter);
 
  private:
-  void Write(const EventSubject& subject, const pod::Volume& volume,
+  void Write(const InvolvedObject& subject, const pod::Volume& volume,
              const pod::PodContext& context) const;
 
   const PodHost& host_;

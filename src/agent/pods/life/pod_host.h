@@ -56,7 +56,7 @@ struct PodHost {
   pod::Client& client;
   const FsRoot& root;  // "/"
   Clock& clock;
-  EventLog& events;
+  KubeEventLog& events;
   PodBoard& board;
   PodStore& store;
   NodeFacts node;

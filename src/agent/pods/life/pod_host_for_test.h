@@ -100,7 +100,7 @@ class PodsTest : public testing::Test {
   std::unique_ptr<FakeCriServer> server_;
   std::unique_ptr<pod::Client> client_;
   std::unique_ptr<PodStore> store_;
-  EventLog events_;
+  KubeEventLog events_;
   PodBoard board_;
   PodHost host_;
 };

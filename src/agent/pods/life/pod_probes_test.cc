@@ -88,7 +88,7 @@ class PodProbesTest : public testing::Test {
   std::unique_ptr<FsRoot> root_;
   std::unique_ptr<pod::Client> client_;
   std::unique_ptr<PodStore> store_;
-  EventLog events_{Clock::Real(), "node"};
+  KubeEventLog events_{Clock::Real(), "node"};
   PodBoard board_;
   std::unique_ptr<PodHost> host_;
   PodRecord record_;

@@ -161,7 +161,7 @@ class PodResizerTest : public testing::Test {
   NotingCri runtime_;
   const std::unique_ptr<grpc::Server> server_ = Serve(runtime_, address_);
   const std::unique_ptr<pod::Client> client_ = *pod::Client::Open({.address = address_});
-  EventLog events_{Clock::Real(), "node"};
+  KubeEventLog events_{Clock::Real(), "node"};
   PodBoard board_;
   const std::unique_ptr<PodStore> store_ = *PodStore::Open(dir_.root());
   PodHost host_{.client = *client_,

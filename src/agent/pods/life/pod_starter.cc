@@ -248,7 +248,7 @@ absl::Status PodStarter::Adopt(std::shared_ptr<const pod::Objects> objects) {
 
 // The Secrets are tried in their order and then the node's own login, as by kubelet; the last
 // failure counts.
-absl::Status PodStarter::Pull(const EventSubject& subject, const std::string& reference) {
+absl::Status PodStarter::Pull(const InvolvedObject& subject, const std::string& reference) {
   host_.events.Add(subject, "Normal", "Pulling", absl::StrCat("Pulling image \"", reference, "\""));
   ::runtime::v1::PullImageRequest request;
   request.mutable_image()->set_image(reference);
@@ -275,7 +275,7 @@ absl::Status PodStarter::Pull(const EventSubject& subject, const std::string& re
   return absl::IsPermissionDenied(status) ? AlsoSay(status, search.InWords(reference)) : status;
 }
 
-absl::Status PodStarter::BringVolumes(const EventSubject& subject) {
+absl::Status PodStarter::BringVolumes(const InvolvedObject& subject) {
   pod::PodImages images(host_.client,
                         [&](const std::string& reference) { return Pull(subject, reference); });
   const std::vector<pod::NeededImage> all = pod::ImagesOf(pod_);
@@ -286,7 +286,7 @@ absl::Status PodStarter::BringVolumes(const EventSubject& subject) {
   return absl::OkStatus();
 }
 
-absl::Status PodStarter::BringImage(const EventSubject& subject,
+absl::Status PodStarter::BringImage(const InvolvedObject& subject,
                                     const pod::ContainerManifest& container) {
   pod::PodImages images(host_.client,
                         [&](const std::string& reference) { return Pull(subject, reference); });
@@ -299,7 +299,7 @@ absl::Status PodStarter::BringImage(const EventSubject& subject,
   return pod::CheckNonRoot(pod_, container, image);
 }
 
-absl::Status PodStarter::RunPostStart(const EventSubject& subject,
+absl::Status PodStarter::RunPostStart(const InvolvedObject& subject,
                                       const pod::ContainerManifest& container,
                                       const std::string& id, const std::string& sandbox) {
   if (!container.lifecycle.post_start) return absl::OkStatus();
@@ -375,7 +375,7 @@ std::optional<PodStarter::Failure> PodStarter::Start(const PodRecord& record, si
                                                      const std::string& sandbox,
                                                      const ObservedContainer* last) {
   const pod::ContainerManifest& container = pod_.containers[index];
-  const EventSubject subject = SubjectOf(record, container.name);
+  const InvolvedObject subject = SubjectOf(record, container.name);
   const char* const type = ContainerType(container.role);
   host_.counters->Add(kStartedContainers, {type});
   const auto failure = [&](absl::string_view reason, const absl::Status& status) {

@@ -73,12 +73,12 @@ class PodStarter {
   absl::Status BindSubPaths(size_t index, uint32_t attempt);
   // Makes the group with the resources in effect. Returns the CRI's cgroup_parent.
   absl::StatusOr<std::string> MakeGroup(const PodRecord& record) const;
-  absl::Status Pull(const EventSubject& subject, const std::string& reference);
-  absl::Status BringImage(const EventSubject& subject, const pod::ContainerManifest& container);
+  absl::Status Pull(const InvolvedObject& subject, const std::string& reference);
+  absl::Status BringImage(const InvolvedObject& subject, const pod::ContainerManifest& container);
   // Images of image volumes, into the context.
-  absl::Status BringVolumes(const EventSubject& subject);
+  absl::Status BringVolumes(const InvolvedObject& subject);
   // The hook after the start. A failure ends the container, as under kubelet.
-  absl::Status RunPostStart(const EventSubject& subject, const pod::ContainerManifest& container,
+  absl::Status RunPostStart(const InvolvedObject& subject, const pod::ContainerManifest& container,
                             const std::string& id, const std::string& sandbox);
   // Files for the containers' last words, into the context. Those that are there stay.
   absl::Status PrepareLastWords(const std::string& directory);

@@ -25,7 +25,7 @@ namespace plimsoll::agent {
 // thread at a time. References outlive it.
 class Restarts {
  public:
-  Restarts(const Clock& clock, EventLog& events) : clock_(clock), events_(events) {}
+  Restarts(const Clock& clock, KubeEventLog& events) : clock_(clock), events_(events) {}
 
   // After the agent's start: takes the pauses from the attempts that the runtime reports. Later
   // calls change nothing.
@@ -50,7 +50,7 @@ class Restarts {
 
  private:
   const Clock& clock_;
-  EventLog& events_;
+  KubeEventLog& events_;
   BackOff runs_;    // after runs that ended, by container
   Retries starts_;  // after starts that failed, by container
   std::map<std::string, Waiting> waiting_;

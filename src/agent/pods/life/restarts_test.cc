@@ -61,7 +61,7 @@ class RestartsTest : public testing::Test {
   }
 
   SetClock clock_;
-  EventLog events_{clock_, "node"};
+  KubeEventLog events_{clock_, "node"};
   PodRecord record_;
   pod::Manifest pod_ = pod::ParseManifests(OnePod("web"), "test")->front();
   Restarts restarts_{clock_, events_};

@@ -15,8 +15,8 @@ constexpr size_t kLeastOfAnObject = 10;
 
 }  // namespace
 
-void EventLog::Add(const EventSubject& subject, absl::string_view type, absl::string_view reason,
-                   absl::string_view message) {
+void KubeEventLog::Add(const InvolvedObject& subject, absl::string_view type,
+                       absl::string_view reason, absl::string_view message) {
   const absl::string_view text = message.substr(0, kMaxMessageBytes);
   const absl::Time now = clock_.Now();
   const absl::MutexLock lock(&mutex_);
@@ -42,7 +42,7 @@ void EventLog::Add(const EventSubject& subject, absl::string_view type, absl::st
   Trim(subject);
 }
 
-void EventLog::Trim(const EventSubject& subject) {
+void KubeEventLog::Trim(const InvolvedObject& subject) {
   const auto is_of_it = [&](const Entry& each) {
     return each.subject.kind == subject.kind && each.subject.key == subject.key;
   };
@@ -53,8 +53,8 @@ void EventLog::Trim(const EventSubject& subject) {
   if (entries_.size() > limit_) entries_.pop_front();
 }
 
-nlohmann::json EventLog::ObjectOf(const Entry& entry) const {
-  const EventSubject& subject = entry.subject;
+nlohmann::json KubeEventLog::ObjectOf(const Entry& entry) const {
+  const InvolvedObject& subject = entry.subject;
   nlohmann::json involved = {{"kind", subject.kind},
                              {"apiVersion", "v1"},
                              {"name", subject.key.name},
@@ -81,7 +81,7 @@ nlohmann::json EventLog::ObjectOf(const Entry& entry) const {
           {"source", {{"component", "plimsoll-agent"}, {"host", node_}}}};
 }
 
-std::vector<nlohmann::json> EventLog::List(const std::optional<PodKey>& pod) const {
+std::vector<nlohmann::json> KubeEventLog::List(const std::optional<PodKey>& pod) const {
   const absl::MutexLock lock(&mutex_);
   std::vector<nlohmann::json> events;
   for (const Entry& entry : entries_) {

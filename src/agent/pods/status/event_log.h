@@ -19,7 +19,7 @@
 namespace plimsoll::agent {
 
 // The object that an event is about.
-struct EventSubject {
+struct InvolvedObject {
   std::string kind = "Pod";  // or "Node"
   PodKey key;                // a node's namespace is empty
   std::string uid;
@@ -29,20 +29,20 @@ struct EventSubject {
 // Thread-safe. An event that repeats an earlier one counts it up. Beyond the limit the oldest goes;
 // beyond a tenth of it for one object, that object's oldest, so that no object drives out all
 // others' events.
-class EventLog {
+class KubeEventLog {
  public:
-  explicit EventLog(Clock& clock, std::string node, size_t limit = 1000)
+  explicit KubeEventLog(Clock& clock, std::string node, size_t limit = 1000)
       : clock_(clock), node_(std::move(node)), limit_(limit) {}
 
   // `type`: "Normal" or "Warning"; `reason`: kubelet's word, "BackOff".
-  void Add(const EventSubject& subject, absl::string_view type, absl::string_view reason,
+  void Add(const InvolvedObject& subject, absl::string_view type, absl::string_view reason,
            absl::string_view message);
   // By last occurrence, oldest first; of one pod, or of everything.
   std::vector<nlohmann::json> List(const std::optional<PodKey>& pod) const;
 
  private:
   struct Entry {
-    EventSubject subject;
+    InvolvedObject subject;
     std::string type, reason, message;
     absl::Time first, last;
     int64_t count = 1;
@@ -50,7 +50,7 @@ class EventLog {
   };
   nlohmann::json ObjectOf(const Entry& entry) const;
   // After an event about the subject.
-  void Trim(const EventSubject& subject) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Trim(const InvolvedObject& subject) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Clock& clock_;
   const std::string node_;

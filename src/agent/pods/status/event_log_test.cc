@@ -14,9 +14,9 @@ class FixedClock : public Clock {
 class EventLogTest : public testing::Test {
  protected:
   FixedClock clock_;
-  EventLog log_{clock_, "node-1", 3};
-  const EventSubject a_{.key = {"default", "a"}, .uid = "1", .container = "web"};
-  const EventSubject b_{.key = {"default", "b"}, .uid = "2", .container = ""};
+  KubeEventLog log_{clock_, "node-1", 3};
+  const InvolvedObject a_{.key = {"default", "a"}, .uid = "1", .container = "web"};
+  const InvolvedObject b_{.key = {"default", "b"}, .uid = "2", .container = ""};
 };
 
 TEST_F(EventLogTest, AnEventIsAV1Event) {
@@ -61,7 +61,7 @@ TEST_F(EventLogTest, TheOldestGoesBeyondTheLimitAndLongTextIsCut) {
 }
 
 TEST_F(EventLogTest, ANoisyObjectDrivesOutItsOwnEventsOnly) {
-  EventLog log(clock_, "node-1", 200);
+  KubeEventLog log(clock_, "node-1", 200);
   log.Add(b_, "Normal", "Started", "x");
   for (int i = 0; i < 300; ++i) log.Add(a_, "Warning", "Failed", std::to_string(i));
   EXPECT_EQ(log.List(b_.key).size(), 1u);

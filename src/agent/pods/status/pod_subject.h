@@ -10,12 +10,12 @@
 namespace plimsoll::agent {
 
 // `container` empty: the pod as a whole.
-inline EventSubject SubjectOf(const PodRecord& record, const std::string& container = "") {
+inline InvolvedObject SubjectOf(const PodRecord& record, const std::string& container = "") {
   return {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container};
 }
 
 // The subject of a pod that isn't on record, or whose record can't be read.
-inline EventSubject SubjectOfKey(const PodKey& key) {
+inline InvolvedObject SubjectOfKey(const PodKey& key) {
   return {.kind = "Pod", .key = key, .uid = "", .container = ""};
 }
 

@@ -11,7 +11,7 @@ std::string WaitingMessage(const pod::ContainerManifest& container, absl::string
                       "\" is not present with pull policy of Never");
 }
 
-void TellStartFailure(EventLog& events, const EventSubject& subject,
+void TellStartFailure(KubeEventLog& events, const InvolvedObject& subject,
                       const pod::ContainerManifest& container, absl::string_view reason,
                       const absl::Status& status) {
   if (reason == "ErrImageNeverPull") {
@@ -30,7 +30,8 @@ void TellStartFailure(EventLog& events, const EventSubject& subject,
   events.Add(subject, "Warning", "Failed", absl::StrCat("Error: ", reason));
 }
 
-void TellPullBackOff(EventLog& events, const EventSubject& subject, const std::string& image) {
+void TellPullBackOff(KubeEventLog& events, const InvolvedObject& subject,
+                     const std::string& image) {
   events.Add(subject, "Normal", "BackOff", absl::StrCat("Back-off pulling image \"", image, "\""));
   events.Add(subject, "Warning", "Failed", "Error: ImagePullBackOff");
 }

@@ -14,7 +14,7 @@ namespace plimsoll::agent {
 
 // `reason`: why the container waits, "ErrImagePull" or "CreateContainerError". The runtime's words
 // are in the events.
-void TellStartFailure(EventLog& events, const EventSubject& subject,
+void TellStartFailure(KubeEventLog& events, const InvolvedObject& subject,
                       const pod::ContainerManifest& container, absl::string_view reason,
                       const absl::Status& status);
 
@@ -23,7 +23,7 @@ std::string WaitingMessage(const pod::ContainerManifest& container, absl::string
                            const absl::Status& status);
 
 // The pause before another pull begins.
-void TellPullBackOff(EventLog& events, const EventSubject& subject, const std::string& image);
+void TellPullBackOff(KubeEventLog& events, const InvolvedObject& subject, const std::string& image);
 
 }  // namespace plimsoll::agent
 

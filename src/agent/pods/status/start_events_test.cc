@@ -22,8 +22,8 @@ class StartEventsTest : public testing::Test {
     TellStartFailure(log_, subject_, container_, reason, status);
   }
 
-  EventLog log_{Clock::Real(), "node-1"};
-  const EventSubject subject_{.key = {"default", "a"}, .uid = "1", .container = "web"};
+  KubeEventLog log_{Clock::Real(), "node-1"};
+  const InvolvedObject subject_{.key = {"default", "a"}, .uid = "1", .container = "web"};
   pod::ContainerManifest container_;
 };
 
