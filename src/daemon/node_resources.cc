@@ -61,7 +61,8 @@ absl::StatusOr<std::unique_ptr<NodeResources>> NodeResources::Start(
   topology::TrackerOptions options{.host = host};
   std::shared_ptr<topology::ProviderSource> providers;
   if (!config.source.file.empty()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(options.source, topology::FileSource::Open(host, config.source.file));
+    PLIMSOLL_ASSIGN_OR_RETURN(options.source,
+                              topology::TopologyFileSource::Open(host, config.source.file));
   } else if (config.source.provider) {
     const auto tell = [log](const std::string& what) {
       log->WriteLimited(LogLevel::kInfo, "the node's topology", {{"provider", what}});
@@ -193,7 +194,7 @@ absl::Status CheckNodeResources(const NodeResourcesConfig& config) {
   topology::Topology topology = topology::MakeZones(machine);
   if (!config.source.file.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto source,
-                              topology::FileSource::Open(host, config.source.file));
+                              topology::TopologyFileSource::Open(host, config.source.file));
     topology::SourceView view = source->Look(machine);
     PLIMSOLL_RETURN_IF_ERROR(Annotate(view.status, "nodeResources"));
     if (view.topology) topology = *std::move(view.topology);

@@ -38,15 +38,17 @@ std::string StampOf(const absl::StatusOr<struct stat>& file) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<FileSource>> FileSource::Open(const FsRoot& root, std::string path) {
+absl::StatusOr<std::shared_ptr<TopologyFileSource>> TopologyFileSource::Open(const FsRoot& root,
+                                                                             std::string path) {
   UniqueFd notify(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!notify.valid()) return ErrnoStatus(errno, absl::StrCat("watch ", root.PathOf(path)));
-  std::shared_ptr<FileSource> source(new FileSource(root, std::move(path), std::move(notify)));
+  std::shared_ptr<TopologyFileSource> source(
+      new TopologyFileSource(root, std::move(path), std::move(notify)));
   source->WatchDirectory();
   return source;
 }
 
-void FileSource::WatchDirectory() {
+void TopologyFileSource::WatchDirectory() {
   const auto directory = root_.OpenFile(DirectoryOf(path_), O_PATH | O_DIRECTORY);
   if (!directory.ok()) return;
   // inotify needs a path; this one leads to the opened directory.
@@ -54,7 +56,7 @@ void FileSource::WatchDirectory() {
                              absl::StrCat("/proc/self/fd/", directory->get()).c_str(), kEvents);
 }
 
-bool FileSource::Heard() {
+bool TopologyFileSource::Heard() {
   alignas(inotify_event) char buffer[4096];
   ssize_t n = 0;
   while ((n = read(notify_.get(), buffer, sizeof(buffer))) > 0) {
@@ -71,13 +73,13 @@ bool FileSource::Heard() {
   return heard_;
 }
 
-absl::Status FileSource::Read() {
+absl::Status TopologyFileSource::Read() {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadRegularFile(root_, path_));
   PLIMSOLL_ASSIGN_OR_RETURN(topology_, ParseTopology(text, root_.PathOf(path_)));
   return absl::OkStatus();
 }
 
-SourceView FileSource::Look(const Machine& machine) {
+SourceView TopologyFileSource::Look(const Machine& machine) {
   // First, so that nothing is missed between reading and watching.
   if (watch_ < 0) WatchDirectory();
   std::string stamp = StampOf(root_.Stat(path_));

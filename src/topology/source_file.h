@@ -20,17 +20,18 @@ namespace plimsoll::topology {
 //
 // If the file can't be read or is no topology of this machine, Look's status names the file, and
 // the place in it or the zone.
-class FileSource : public Source {
+class TopologyFileSource : public Source {
  public:
   // `path` is below `root`. The file need not exist yet.
-  static absl::StatusOr<std::shared_ptr<FileSource>> Open(const FsRoot& root, std::string path);
+  static absl::StatusOr<std::shared_ptr<TopologyFileSource>> Open(const FsRoot& root,
+                                                                  std::string path);
 
   int fd() const override { return notify_.get(); }
   bool Heard() override;
   SourceView Look(const Machine& machine) override;
 
  private:
-  FileSource(FsRoot root, std::string path, UniqueFd notify)
+  TopologyFileSource(FsRoot root, std::string path, UniqueFd notify)
       : root_(std::move(root)), path_(std::move(path)), notify_(std::move(notify)) {}
   void WatchDirectory();
   absl::Status Read();

@@ -26,7 +26,7 @@ class SourceFileTest : public ::testing::Test {
   void Put(const std::string& file, const std::string& text) {
     ASSERT_TRUE(dir_.root().ReplaceFile(file, text).ok());
   }
-  void Open(const std::string& path) { source_ = *FileSource::Open(dir_.root(), path); }
+  void Open(const std::string& path) { source_ = *TopologyFileSource::Open(dir_.root(), path); }
   // The first zone's name, or the error.
   std::string Seen() {
     const SourceView view = source_->Look(machine_);
@@ -36,7 +36,7 @@ class SourceFileTest : public ::testing::Test {
 
   const Machine machine_ = *ReadHwlocSynthetic("core:2 pu:1");
   TestDir dir_;
-  std::shared_ptr<FileSource> source_;
+  std::shared_ptr<TopologyFileSource> source_;
 };
 
 TEST_F(SourceFileTest, SeesTheFileThatIsRenamedToIt) {

@@ -20,7 +20,7 @@ class FileTrackerTest : public TrackerTest {
  protected:
   FileTrackerTest() {
     Put("0-3", "8Gi");
-    options_.source = *FileSource::Open(given_.root(), "t.yaml");
+    options_.source = *TopologyFileSource::Open(given_.root(), "t.yaml");
     options_.on_trouble = [this](const std::string& trouble) {
       absl::MutexLock lock(&mutex_);
       told_.push_back(trouble);
@@ -135,7 +135,7 @@ TEST_F(FileTrackerTest, IdsAreTheMachinesUnlessAsked) {
     EXPECT_EQ(boot_ids, asked ? "n0 stale" : "root " + machines);
     EXPECT_EQ(edition.topology->zones[1].type, kNumaNode);
     tracker_.reset();
-    options_.source = *FileSource::Open(given_.root(), "t.yaml");
+    options_.source = *TopologyFileSource::Open(given_.root(), "t.yaml");
   }
 }
 

@@ -57,7 +57,7 @@ void ReadHostPath(YamlReader& reader, const YAML::Node& node, YamlMapping& mappi
 // The parts that a volume and a source of a projected volume share. `name_key` is "name" in all
 // but a secret volume.
 void ReadObjectFiles(YamlReader& reader, YamlMapping& mapping, const std::string& name_key,
-                     FileSource& source) {
+                     VolumeProjection& source) {
   mapping.Required(name_key, source.object);
   mapping.Bool("optional", source.optional);
   mapping.Each("items", [&](const YAML::Node& item, const std::string& path) {
@@ -72,7 +72,7 @@ void ReadObjectFiles(YamlReader& reader, YamlMapping& mapping, const std::string
   });
 }
 
-void ReadDownwardFiles(YamlReader& reader, YamlMapping& mapping, FileSource& source) {
+void ReadDownwardFiles(YamlReader& reader, YamlMapping& mapping, VolumeProjection& source) {
   mapping.Each("items", [&](const YAML::Node& item, const std::string& path) {
     DownwardFile file;
     YamlMapping entry(reader, item, path);
@@ -95,13 +95,13 @@ void ReadDownwardFiles(YamlReader& reader, YamlMapping& mapping, FileSource& sou
 }
 
 void ReadSource(YamlReader& reader, const YAML::Node& node, const std::string& path,
-                FileSource::Kind kind, bool is_volume, FilesVolume& volume) {
-  FileSource source{.kind = kind};
+                VolumeProjection::Kind kind, bool is_volume, FilesVolume& volume) {
+  VolumeProjection source{.kind = kind};
   YamlMapping mapping(reader, node, path);
-  if (kind == FileSource::Kind::kDownwardApi) {
+  if (kind == VolumeProjection::Kind::kDownwardApi) {
     ReadDownwardFiles(reader, mapping, source);
   } else {
-    const bool is_secret_volume = is_volume && kind == FileSource::Kind::kSecret;
+    const bool is_secret_volume = is_volume && kind == VolumeProjection::Kind::kSecret;
     ReadObjectFiles(reader, mapping, is_secret_volume ? "secretName" : "name", source);
   }
   if (is_volume) {
@@ -115,10 +115,10 @@ void ReadSource(YamlReader& reader, const YAML::Node& node, const std::string& p
 
 constexpr struct {
   const char* key;
-  FileSource::Kind kind;
-} kFileSources[] = {{"configMap", FileSource::Kind::kConfigMap},
-                    {"secret", FileSource::Kind::kSecret},
-                    {"downwardAPI", FileSource::Kind::kDownwardApi}};
+  VolumeProjection::Kind kind;
+} kFileSources[] = {{"configMap", VolumeProjection::Kind::kConfigMap},
+                    {"secret", VolumeProjection::Kind::kSecret},
+                    {"downwardAPI", VolumeProjection::Kind::kDownwardApi}};
 
 void ReadProjection(YamlReader& reader, const YAML::Node& node, const std::string& path,
                     FilesVolume& volume) {

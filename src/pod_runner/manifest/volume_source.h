@@ -34,7 +34,7 @@ struct DownwardFile {
 };
 
 // Files of one object, or of the pod itself.
-struct FileSource {
+struct VolumeProjection {
   enum class Kind { kConfigMap, kSecret, kDownwardApi };
   Kind kind = Kind::kConfigMap;
   std::string object;               // name of the ConfigMap or Secret
@@ -45,7 +45,7 @@ struct FileSource {
 
 // A configMap, secret, downwardAPI or projected volume.
 struct FilesVolume {
-  std::vector<FileSource> sources;
+  std::vector<VolumeProjection> sources;
   int64_t default_mode = 0644;
 };
 

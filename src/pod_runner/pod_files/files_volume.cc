@@ -40,10 +40,10 @@ absl::Status PutFile(const std::string& path, VolumeFile file, size_t& left, Vol
   return absl::OkStatus();
 }
 
-absl::Status AddObject(const Manifest& pod, const FileSource& source, int64_t default_mode,
+absl::Status AddObject(const Manifest& pod, const VolumeProjection& source, int64_t default_mode,
                        const PodContext& context, size_t& left, VolumeFiles& files) {
   const ObjectKind kind =
-      source.kind == FileSource::Kind::kSecret ? ObjectKind::kSecret : ObjectKind::kConfigMap;
+      source.kind == VolumeProjection::Kind::kSecret ? ObjectKind::kSecret : ObjectKind::kConfigMap;
   PLIMSOLL_ASSIGN_OR_RETURN(const Object* object,
                             FindObject(pod, kind, source.object, source.optional, context));
   if (object == nullptr) return absl::OkStatus();
@@ -65,7 +65,7 @@ absl::Status AddObject(const Manifest& pod, const FileSource& source, int64_t de
   return absl::OkStatus();
 }
 
-absl::Status AddDownward(const Manifest& pod, const FileSource& source, int64_t default_mode,
+absl::Status AddDownward(const Manifest& pod, const VolumeProjection& source, int64_t default_mode,
                          const PodContext& context, size_t& left, VolumeFiles& files) {
   for (const DownwardFile& file : source.files) {
     VolumeFile out;
@@ -190,8 +190,8 @@ absl::StatusOr<VolumeFiles> ContentsOf(const Manifest& pod, const Volume& volume
                                        const PodContext& context) {
   VolumeFiles files;
   size_t left = kMostBytes;
-  for (const FileSource& source : volume.files->sources) {
-    const auto add = source.kind == FileSource::Kind::kDownwardApi ? AddDownward : AddObject;
+  for (const VolumeProjection& source : volume.files->sources) {
+    const auto add = source.kind == VolumeProjection::Kind::kDownwardApi ? AddDownward : AddObject;
     PLIMSOLL_RETURN_IF_ERROR(
         Annotate(add(pod, source, volume.files->default_mode, context, left, files),
                  absl::StrCat("volume ", volume.name)));
@@ -220,9 +220,10 @@ absl::Status WriteFiles(const FsRoot& directory, const VolumeFiles& files,
 }
 
 bool HoldsSecret(const FilesVolume& volume) {
-  return std::any_of(volume.sources.begin(), volume.sources.end(), [](const FileSource& source) {
-    return source.kind == FileSource::Kind::kSecret;
-  });
+  return std::any_of(volume.sources.begin(), volume.sources.end(),
+                     [](const VolumeProjection& source) {
+                       return source.kind == VolumeProjection::Kind::kSecret;
+                     });
 }
 
 }  // namespace plimsoll::pod

@@ -110,7 +110,7 @@ TEST_F(FilesVolumeTest, FilesTogetherHaveABoundedSize) {
                            std::string(size_t{1} << 20, 'x') + "}\n",
                        "o2")
                   .ok());
-  FileSource& source = pod_.volumes[1].files->sources[0];
+  VolumeProjection& source = pod_.volumes[1].files->sources[0];
   source.object = "large";
   for (int i = 0; i < 64; ++i) source.items.push_back({.key = "k", .path = std::to_string(i)});
   EXPECT_EQ(ContentsOf(pod_, pod_.volumes[1], context_)->size(), 64u);
@@ -119,7 +119,7 @@ TEST_F(FilesVolumeTest, FilesTogetherHaveABoundedSize) {
             absl::InvalidArgumentError("volume conf: its files have more than 64 MiB together"));
   // A volume of labels alone.
   pod_.labels["l"] = std::string(size_t{1} << 20, 'x');
-  FileSource labels{.kind = FileSource::Kind::kDownwardApi};
+  VolumeProjection labels{.kind = VolumeProjection::Kind::kDownwardApi};
   for (int i = 0; i < 64; ++i) {
     labels.files.push_back({.path = std::to_string(i), .field_path = "metadata.labels"});
   }

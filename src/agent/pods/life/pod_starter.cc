@@ -61,8 +61,8 @@ bool RefersToObjects(const pod::ContainerManifest& container) {
 bool RefersToObjects(const pod::Volume& volume) {
   if (!volume.files) return false;
   const auto& sources = volume.files->sources;
-  return std::any_of(sources.begin(), sources.end(), [](const pod::FileSource& each) {
-    return each.kind != pod::FileSource::Kind::kDownwardApi;
+  return std::any_of(sources.begin(), sources.end(), [](const pod::VolumeProjection& each) {
+    return each.kind != pod::VolumeProjection::Kind::kDownwardApi;
   });
 }
 
