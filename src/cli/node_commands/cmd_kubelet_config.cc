@@ -163,12 +163,12 @@ absl::StatusOr<int> PrintDropIn(const CommandContext& context,
 // A finding and the file that it is in.
 struct FoundIn {
   std::string file;
-  kubelet::Finding finding;
+  kubelet::KubeletFinding finding;
 };
 
-void AddFound(const std::string& file, const std::vector<kubelet::Finding>& findings,
+void AddFound(const std::string& file, const std::vector<kubelet::KubeletFinding>& findings,
               std::vector<FoundIn>* found) {
-  for (const kubelet::Finding& finding : findings) found->push_back({file, finding});
+  for (const kubelet::KubeletFinding& finding : findings) found->push_back({file, finding});
 }
 
 absl::Status CheckStateFile(const KubeletConfigArguments& arguments,

@@ -15,7 +15,7 @@ constexpr char kState[] = "cpu_manager_state";
 class CpuChecks {
  public:
   CpuChecks(const Configuration& configuration, const NodeShare& share,
-            std::vector<Finding>* findings)
+            std::vector<KubeletFinding>* findings)
       : configuration_(configuration), share_(share), findings_(findings) {}
 
   void Run() {
@@ -113,11 +113,11 @@ class CpuChecks {
 
   const Configuration& configuration_;
   const NodeShare& share_;
-  std::vector<Finding>* const findings_;
+  std::vector<KubeletFinding>* const findings_;
 };
 
 void CheckEndpoint(const std::string& found, const std::string& endpoint,
-                   std::vector<Finding>* findings) {
+                   std::vector<KubeletFinding>* findings) {
   constexpr char kField[] = "containerRuntimeEndpoint";
   if (found.empty()) {
     findings->push_back({false, kField,
@@ -132,18 +132,19 @@ void CheckEndpoint(const std::string& found, const std::string& endpoint,
 
 }  // namespace
 
-std::vector<Finding> CheckConfiguration(const Configuration& configuration, const NodeShare& share,
-                                        const std::string& endpoint) {
-  std::vector<Finding> findings;
+std::vector<KubeletFinding> CheckConfiguration(const Configuration& configuration,
+                                               const NodeShare& share,
+                                               const std::string& endpoint) {
+  std::vector<KubeletFinding> findings;
   CheckEndpoint(configuration.container_runtime_endpoint, endpoint, &findings);
   CpuChecks(configuration, share, &findings).Run();
   CheckMemory(configuration, share, &findings);
   return findings;
 }
 
-std::vector<Finding> CheckState(const CpuState& state, const Configuration& configuration,
-                                const NodeShare& share) {
-  std::vector<Finding> findings;
+std::vector<KubeletFinding> CheckState(const CpuState& state, const Configuration& configuration,
+                                       const NodeShare& share) {
+  std::vector<KubeletFinding> findings;
   const auto add = [&](std::string message) { findings.push_back({true, kState, message}); };
   constexpr char kRemedy[] = ": drain the node, stop kubelet, remove the file, start kubelet";
   const bool is_of_policy = state.policy == configuration.cpu_manager_policy;

@@ -11,22 +11,22 @@
 
 namespace plimsoll::kubelet {
 
-struct Finding {
+struct KubeletFinding {
   // kubelet gives pods what isn't theirs, or doesn't start. Otherwise: it gives them less than it
   // could, or what no configuration of kubelet's can change.
   bool is_conflict = true;
   std::string field;  // "reservedSystemCPUs", "cpu_manager_state"
   std::string message;
-  bool operator==(const Finding&) const = default;
+  bool operator==(const KubeletFinding&) const = default;
 };
 
 // `endpoint` is plimsolld's: "unix:///run/plimsoll/plimsoll.sock".
-std::vector<Finding> CheckConfiguration(const Configuration& configuration, const NodeShare& share,
-                                        const std::string& endpoint);
+std::vector<KubeletFinding> CheckConfiguration(const Configuration& configuration,
+                                               const NodeShare& share, const std::string& endpoint);
 
 // `state` is that of a kubelet with the configuration, running or not.
-std::vector<Finding> CheckState(const CpuState& state, const Configuration& configuration,
-                                const NodeShare& share);
+std::vector<KubeletFinding> CheckState(const CpuState& state, const Configuration& configuration,
+                                       const NodeShare& share);
 
 }  // namespace plimsoll::kubelet
 

@@ -16,7 +16,7 @@ constexpr char kReservedMemory[] = "reservedMemory";
 class MemoryChecks {
  public:
   MemoryChecks(const Configuration& configuration, const NodeShare& share,
-               std::vector<Finding>* findings)
+               std::vector<KubeletFinding>* findings)
       : configuration_(configuration), share_(share), findings_(findings) {}
 
   void Run() {
@@ -104,13 +104,13 @@ class MemoryChecks {
 
   const Configuration& configuration_;
   const NodeShare& share_;
-  std::vector<Finding>* const findings_;
+  std::vector<KubeletFinding>* const findings_;
 };
 
 }  // namespace
 
 void CheckMemory(const Configuration& configuration, const NodeShare& share,
-                 std::vector<Finding>* findings) {
+                 std::vector<KubeletFinding>* findings) {
   MemoryChecks(configuration, share, findings).Run();
 }
 

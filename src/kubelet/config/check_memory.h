@@ -10,7 +10,7 @@ namespace plimsoll::kubelet {
 
 // Adds its findings.
 void CheckMemory(const Configuration& configuration, const NodeShare& share,
-                 std::vector<Finding>* findings);
+                 std::vector<KubeletFinding>* findings);
 
 }  // namespace plimsoll::kubelet
 

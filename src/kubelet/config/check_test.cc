@@ -19,12 +19,12 @@ using ::testing::IsEmpty;
 constexpr char kSocket[] = "unix:///run/plimsoll/plimsoll.sock";
 
 auto Conflict(const std::string& field, const std::string& message) {
-  return AllOf(Field(&Finding::is_conflict, true), Field(&Finding::field, field),
-               Field(&Finding::message, HasSubstr(message)));
+  return AllOf(Field(&KubeletFinding::is_conflict, true), Field(&KubeletFinding::field, field),
+               Field(&KubeletFinding::message, HasSubstr(message)));
 }
 auto Warning(const std::string& field, const std::string& message) {
-  return AllOf(Field(&Finding::is_conflict, false), Field(&Finding::field, field),
-               Field(&Finding::message, HasSubstr(message)));
+  return AllOf(Field(&KubeletFinding::is_conflict, false), Field(&KubeletFinding::field, field),
+               Field(&KubeletFinding::message, HasSubstr(message)));
 }
 
 // Fits SmallShare: CPUs 2-7 and 12 of 16 GiB are pods'.
@@ -48,7 +48,7 @@ Configuration RightWithStaticMemory() {
   return right;
 }
 
-std::vector<Finding> Found(const Configuration& configuration) {
+std::vector<KubeletFinding> Found(const Configuration& configuration) {
   return CheckConfiguration(configuration, SmallShare(), kSocket);
 }
 

@@ -183,7 +183,7 @@ TEST(ReservationTest, WhatIsPrintedHasNoConflict) {
         Configuration configuration;
         const absl::Status read = Overlay(text, "drop-in", &configuration);
         ASSERT_TRUE(read.ok()) << read;
-        for (const Finding& finding : CheckConfiguration(configuration, share, kEndpoint)) {
+        for (const KubeletFinding& finding : CheckConfiguration(configuration, share, kEndpoint)) {
           EXPECT_FALSE(finding.is_conflict) << finding.field << ": " << finding.message;
           EXPECT_EQ(finding.field, "hugepages-2Mi") << finding.message;
         }
