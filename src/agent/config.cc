@@ -191,7 +191,7 @@ absl::StatusOr<Config> ParseConfig(absl::string_view text, absl::string_view fil
 }
 
 std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std::string& version,
-                                    Flags& flags) {
+                                    AgentFlags& flags) {
   CLI::App app(
       "Runs pods of manifests on this node by a CRI runtime: the kubelet half of "
       "Plimsoll's protocol.",
@@ -226,7 +226,7 @@ std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std
   return ParseCommandLine(app, argc, argv);
 }
 
-absl::StatusOr<Config> LoadConfig(const Flags& flags) {
+absl::StatusOr<Config> LoadConfig(const AgentFlags& flags) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
                             LoadConfigText(flags.config, kDefaultConfigPath));
   PLIMSOLL_ASSIGN_OR_RETURN(Config config,

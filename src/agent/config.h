@@ -81,7 +81,7 @@ struct Config {
 // INVALID_ARGUMENT names the place of each fault, a line each.
 absl::StatusOr<Config> ParseConfig(absl::string_view text, absl::string_view file);
 
-struct Flags {
+struct AgentFlags {
   std::optional<std::string> config;  // --config; else kDefaultConfigPath, if it exists
   bool check_config = false;
   int ready_fd = -1;
@@ -93,9 +93,9 @@ struct Flags {
 };
 // Fills `flags`, or returns an immediate exit: help, version, a wrong flag.
 std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std::string& version,
-                                    Flags& flags);
+                                    AgentFlags& flags);
 // Reads the file, puts the flags over it, and checks the whole.
-absl::StatusOr<Config> LoadConfig(const Flags& flags);
+absl::StatusOr<Config> LoadConfig(const AgentFlags& flags);
 
 }  // namespace plimsoll::agent
 

@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::optional<EarlyExit> Parse(std::vector<const char*> arguments, Flags& flags) {
+std::optional<EarlyExit> Parse(std::vector<const char*> arguments, AgentFlags& flags) {
   arguments.insert(arguments.begin(), "plimsoll-agent");
   return ParseFlags(static_cast<int>(arguments.size()), arguments.data(), "1.0", flags);
 }
@@ -119,7 +119,7 @@ TEST(AgentConfigTest, LogsHaveKubeletsLimits) {
 TEST(AgentConfigTest, FlagsAreInForceOverTheFile) {
   const TestDir dir;
   ASSERT_TRUE(dir.root().ReplaceFile("c.yaml", "socket: /a.sock\nnodeName: n\n").ok());
-  Flags flags;
+  AgentFlags flags;
   const std::string path = dir.root().PathOf("c.yaml");
   ASSERT_FALSE(Parse({"--config", path.c_str(), "--socket", "/b.sock", "--feature-gates",
                       "ClassResources=false", "--evict-after-capacity-shrinks"},
@@ -134,13 +134,13 @@ TEST(AgentConfigTest, FlagsAreInForceOverTheFile) {
 }
 
 TEST(AgentConfigTest, AMissingFileThatIsNamedIsAnError) {
-  Flags flags;
+  AgentFlags flags;
   flags.config = "/nonexistent/agent.yaml";
   EXPECT_EQ(LoadConfig(flags).status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST(AgentConfigTest, AnEndpointThatIsNoSocketIsAnError) {
-  Flags flags;
+  AgentFlags flags;
   flags.runtime_endpoint = "tcp://127.0.0.1:1";
   const absl::Status status = LoadConfig(flags).status();
   EXPECT_THAT(std::string(status.message()), HasSubstr("runtimeEndpoint"));
@@ -149,7 +149,7 @@ TEST(AgentConfigTest, AnEndpointThatIsNoSocketIsAnError) {
 absl::Status LoadOf(const std::string& text) {
   const TestDir dir;
   EXPECT_TRUE(dir.root().ReplaceFile("c.yaml", absl::StrCat("nodeName: n\n", text)).ok());
-  Flags flags;
+  AgentFlags flags;
   flags.config = dir.root().PathOf("c.yaml");
   return LoadConfig(flags).status();
 }
@@ -177,7 +177,7 @@ TEST(AgentConfigTest, ModeCriNeedsItsGate) {
 }
 
 TEST(AgentConfigTest, APathOfAFlagIsAbsoluteToo) {
-  Flags flags;
+  AgentFlags flags;
   flags.socket = "agent.sock";
   const absl::Status status = LoadConfig(flags).status();
   EXPECT_THAT(std::string(status.message()),
@@ -191,7 +191,7 @@ TEST(AgentConfigTest, SeccompIsAsKubeletsKeysAndFlagsSay) {
   EXPECT_EQ(Config().seccomp_profile_root, "/var/lib/kubelet/seccomp");
   EXPECT_THAT(std::string(LoadOf("seccompProfileRoot: profiles\n").message()),
               HasSubstr("seccompProfileRoot: must be an absolute path"));
-  Flags flags;
+  AgentFlags flags;
   flags.node_name = "n";
   ASSERT_FALSE(Parse({"--seccomp-default", "--seccomp-profile-root", "/p"}, flags).has_value());
   const TestDir dir;
@@ -204,7 +204,7 @@ TEST(AgentConfigTest, SeccompIsAsKubeletsKeysAndFlagsSay) {
 }
 
 TEST(AgentConfigTest, HelpAndWrongFlagsExitAtOnce) {
-  Flags flags;
+  AgentFlags flags;
   const auto help = Parse({"--help"}, flags);
   ASSERT_TRUE(help.has_value());
   EXPECT_EQ(help->code, 0);

@@ -15,7 +15,7 @@ namespace plimsoll::agent {
 inline constexpr char kImportCommand[] = "import-kubelet-state";
 
 struct ImportFlags {
-  Flags agent;  // config, state_directory and runtime_endpoint
+  AgentFlags agent;  // config, state_directory and runtime_endpoint
   std::string kubelet_root = "/var/lib/kubelet";
   std::vector<std::string> pods;  // "UID=NAMESPACE/NAME"
   bool dry_run = false;

@@ -61,7 +61,7 @@ int Main(int argc, char** argv) {
   // The library's look for deadlocks is right for tests, which run a debug build.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
 #endif
-  Flags flags;
+  AgentFlags flags;
   if (const auto exit = ParseFlags(argc, argv, PLIMSOLL_BUILD, flags); exit.has_value()) {
     return Leave(*exit);
   }

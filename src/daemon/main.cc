@@ -143,7 +143,7 @@ void Warn(Log& log, const absl::Status& status) {
   if (!status.ok()) log.Write(LogLevel::kWarning, status.message());
 }
 
-void Reload(const Flags& flags, Daemon& daemon, Log& log) {
+void Reload(const DaemonFlags& flags, Daemon& daemon, Log& log) {
   const absl::StatusOr<Settings> settings = LoadSettings(flags);
   if (settings.ok()) {
     daemon.Reload(settings->config);
@@ -153,7 +153,7 @@ void Reload(const Flags& flags, Daemon& daemon, Log& log) {
   }
 }
 
-absl::Status Serve(const Flags& flags, Settings settings, Log& log) {
+absl::Status Serve(const DaemonFlags& flags, Settings settings, Log& log) {
   PLIMSOLL_ASSIGN_OR_RETURN(Wakeups wakeups, Wakeups::Open());
   std::optional<FsRoot> clients;
   if (flags.standalone) {
@@ -197,7 +197,7 @@ absl::Status Serve(const Flags& flags, Settings settings, Log& log) {
 }
 
 // A standalone daemon starts without streams if they can't be had.
-absl::Status CheckStreaming(const Flags& flags, const StreamingConfig& config) {
+absl::Status CheckStreaming(const DaemonFlags& flags, const StreamingConfig& config) {
   if (config.address.empty() || flags.standalone) return absl::OkStatus();
   return Annotate(
       streaming::CheckCertificate({.certificate = config.certificate, .key = config.key}),
@@ -213,7 +213,7 @@ absl::Status CheckSystemd(const Config& config, bool standalone) {
 
 // A start reports the same as --check-config, but for what it finds out by itself. `plimsoll
 // doctor` runs this for a standalone daemon before it starts one.
-absl::Status CheckAgainstMachine(const Flags& flags, const Config& config,
+absl::Status CheckAgainstMachine(const DaemonFlags& flags, const Config& config,
                                  std::vector<std::string>* warnings) {
   absl::Status fits = AlsoTell(CheckClasses(config.classes, warnings), CheckCgroupDriver(config));
   fits = AlsoTell(fits, CheckNri(config));
@@ -264,14 +264,14 @@ void TellNodeProblems(const Config& config) {
   }
 }
 
-absl::StatusOr<std::optional<int>> BecomeDaemon(const Flags& flags) {
+absl::StatusOr<std::optional<int>> BecomeDaemon(const DaemonFlags& flags) {
   PLIMSOLL_RETURN_IF_ERROR(CheckDescriptorLimit());
   if (!flags.keep_streams) return std::nullopt;
   return BecomeMainProcess();
 }
 
 // The exit code of a process that doesn't go on as the daemon.
-std::optional<int> BeginService(const Flags& flags) {
+std::optional<int> BeginService(const DaemonFlags& flags) {
   BlockSignals();
   const absl::StatusOr<std::optional<int>> ended = BecomeDaemon(flags);
   if (ended.ok()) return *ended;
@@ -295,7 +295,7 @@ int Main(int argc, char** argv) {
   // process if one is possible: right for tests, which run a debug build.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
 #endif
-  Flags flags;
+  DaemonFlags flags;
   if (const auto exit = ParseFlags(argc, argv, PLIMSOLL_BUILD, flags); exit.has_value()) {
     return Leave(*exit);
   }

@@ -20,7 +20,7 @@ std::string FlagOf(absl::string_view key) {
   return absl::StrCat("--", absl::StrReplaceAll(key, {{".", "-"}, {"_", "-"}}));
 }
 
-void Define(CLI::App& app, const std::string& version, Flags& flags) {
+void Define(CLI::App& app, const std::string& version, DaemonFlags& flags) {
   app.set_version_flag("--version", "plimsolld " + version, "print the version and exit");
   app.add_option(
          "--config", flags.config,
@@ -66,18 +66,18 @@ std::string FromRoot(const std::string& path) {
 }  // namespace
 
 std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std::string& version,
-                                    Flags& flags) {
+                                    DaemonFlags& flags) {
   CLI::App app("The Plimsoll runtime daemon: serves the CRI on a unix socket.", "plimsolld");
   Define(app, version, flags);
   return ParseCommandLine(app, argc, argv);
 }
 
 // A flag's value has no place in the file.
-absl::Status Placed(const Flags& flags, const std::string& path, const absl::Status& fault) {
+absl::Status Placed(const DaemonFlags& flags, const std::string& path, const absl::Status& fault) {
   return flags.options.empty() ? WithPlaces(fault, path) : fault;
 }
 
-absl::StatusOr<Settings> LoadSettings(const Flags& flags, const std::string& default_path) {
+absl::StatusOr<Settings> LoadSettings(const DaemonFlags& flags, const std::string& default_path) {
   Settings settings;
   if (flags.config.has_value()) {
     settings.config_path = *flags.config;

@@ -13,7 +13,7 @@
 
 namespace plimsoll::daemon {
 
-struct Flags {
+struct DaemonFlags {
   std::optional<std::string> config;  // --config
   bool check_config = false;
   bool inspect = false;
@@ -26,7 +26,7 @@ struct Flags {
 
 // Fills `flags`, or returns an immediate exit.
 std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std::string& version,
-                                    Flags& flags);
+                                    DaemonFlags& flags);
 
 struct Settings {
   Config config;
@@ -35,12 +35,12 @@ struct Settings {
 
 // `fault` with the places of its keys in the configuration file at `path` (config_place.h), unless
 // a flag may be at fault.
-absl::Status Placed(const Flags& flags, const std::string& path, const absl::Status& fault);
+absl::Status Placed(const DaemonFlags& flags, const std::string& path, const absl::Status& fault);
 
 // Reads the file (the default one only if it exists), then the flags, then checks the whole. A
 // standalone daemon shares nothing with the machine's own: it takes address, socket_group,
 // state_dir, run_dir, metrics.address and nri.enabled from flags only.
-absl::StatusOr<Settings> LoadSettings(const Flags& flags,
+absl::StatusOr<Settings> LoadSettings(const DaemonFlags& flags,
                                       const std::string& default_path = kDefaultConfigPath);
 
 }  // namespace plimsoll::daemon

@@ -15,13 +15,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
-std::optional<EarlyExit> Parse(std::vector<const char*> arguments, Flags& flags) {
+std::optional<EarlyExit> Parse(std::vector<const char*> arguments, DaemonFlags& flags) {
   arguments.insert(arguments.begin(), "plimsolld");
   return ParseFlags(static_cast<int>(arguments.size()), arguments.data(), "9.9", flags);
 }
 
 TEST(FlagsTest, Parsed) {
-  Flags flags;
+  DaemonFlags flags;
   const auto exit = Parse({"--config", "/c", "--standalone", "--ready-fd", "5", "--log-level=debug",
                            "--feature-gates=ClassResources=false,NodeResourceHotPlug=true",
                            "--registries-insecure", "a,b:1", "--check-config"},
@@ -39,7 +39,7 @@ TEST(FlagsTest, Parsed) {
 TEST(FlagsTest, WrongFlags) {
   for (const std::vector<const char*>& wrong :
        {std::vector<const char*>{"--nope"}, {"--log-level"}, {"word"}, {"--ready-fd", "1"}}) {
-    Flags flags;
+    DaemonFlags flags;
     const auto exit = Parse(wrong, flags);
     ASSERT_TRUE(exit.has_value());
     EXPECT_EQ(exit->code, 2);
@@ -48,7 +48,7 @@ TEST(FlagsTest, WrongFlags) {
 }
 
 TEST(FlagsTest, HelpNamesEveryKeyAndVersionTheVersion) {
-  Flags flags;
+  DaemonFlags flags;
   const auto help = Parse({"--help"}, flags);
   ASSERT_TRUE(help.has_value());
   EXPECT_EQ(help->code, 0);

@@ -9,7 +9,7 @@
 namespace plimsoll::kube {
 namespace {
 
-void AddConfigFlags(CLI::App& app, Flags& flags) {
+void AddConfigFlags(CLI::App& app, KubeFlags& flags) {
   app.add_option(
       "--config", flags.config.config,
       std::string("Configuration file (default ") + kDefaultConfigPath + ", if it exists)");
@@ -30,7 +30,7 @@ void AddConfigFlags(CLI::App& app, Flags& flags) {
       ->group("");
 }
 
-void AddCommands(CLI::App& app, Flags& flags) {
+void AddCommands(CLI::App& app, KubeFlags& flags) {
   // Flags of the configuration may stand behind a command, too.
   app.fallthrough();
   app.require_subcommand(0, 1);
@@ -66,7 +66,7 @@ absl::Status ReadClasses(qos::Level level, const std::vector<std::string>& texts
 }  // namespace
 
 std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std::string& version,
-                                    Flags& flags) {
+                                    KubeFlags& flags) {
   CLI::App app(
       "Beside a stock kubelet: gives out QoS classes by the cluster's scheduler (a DRA driver), "
       "and "
@@ -76,12 +76,12 @@ std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std
   AddConfigFlags(app, flags);
   AddCommands(app, flags);
   if (auto exit = ParseCommandLine(app, argc, argv); exit.has_value()) return exit;
-  if (app.got_subcommand("manifests")) flags.command = Flags::Command::kManifests;
-  if (app.got_subcommand("remove")) flags.command = Flags::Command::kRemove;
+  if (app.got_subcommand("manifests")) flags.command = KubeFlags::Command::kManifests;
+  if (app.got_subcommand("remove")) flags.command = KubeFlags::Command::kRemove;
   return std::nullopt;
 }
 
-absl::StatusOr<ManifestOptions> ManifestOptionsOf(const Flags& flags) {
+absl::StatusOr<ManifestOptions> ManifestOptionsOf(const KubeFlags& flags) {
   const ManifestFlags& of = flags.manifests;
   ManifestOptions options;
   options.name_space = of.name_space.value_or(options.name_space);

@@ -20,7 +20,7 @@ struct ManifestFlags {
   bool closed = false;
 };
 
-struct Flags {
+struct KubeFlags {
   enum class Command { kRun, kManifests, kRemove };
   Command command = Command::kRun;
   ConfigFlags config;
@@ -32,10 +32,10 @@ struct Flags {
 
 // Fills `flags`, or returns an immediate exit: help, version, a wrong flag.
 std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std::string& version,
-                                    Flags& flags);
+                                    KubeFlags& flags);
 
 // Reads the flags; classes come from flags alone too. INVALID_ARGUMENT.
-absl::StatusOr<ManifestOptions> ManifestOptionsOf(const Flags& flags);
+absl::StatusOr<ManifestOptions> ManifestOptionsOf(const KubeFlags& flags);
 
 }  // namespace plimsoll::kube
 

@@ -14,34 +14,34 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::optional<EarlyExit> ParseLine(std::vector<const char*> arguments, Flags& flags) {
+std::optional<EarlyExit> ParseLine(std::vector<const char*> arguments, KubeFlags& flags) {
   arguments.insert(arguments.begin(), "plimsoll-kube");
   return ParseFlags(static_cast<int>(arguments.size()), arguments.data(), "1.0", flags);
 }
 
 TEST(KubeFlagsTest, WithoutACommandItServes) {
-  Flags flags;
+  KubeFlags flags;
   ASSERT_FALSE(ParseLine({}, flags).has_value());
-  EXPECT_EQ(flags.command, Flags::Command::kRun);
+  EXPECT_EQ(flags.command, KubeFlags::Command::kRun);
   ASSERT_FALSE(ParseLine({"run", "--node-name", "n1"}, flags).has_value());
-  EXPECT_EQ(flags.command, Flags::Command::kRun);
+  EXPECT_EQ(flags.command, KubeFlags::Command::kRun);
   EXPECT_EQ(flags.config.node_name, "n1");
 }
 
 TEST(KubeFlagsTest, FlagsStandBeforeOrBehindTheCommand) {
-  Flags before;
+  KubeFlags before;
   ASSERT_FALSE(ParseLine({"--kubeconfig", "/k", "remove", "--force"}, before).has_value());
-  EXPECT_EQ(before.command, Flags::Command::kRemove);
+  EXPECT_EQ(before.command, KubeFlags::Command::kRemove);
   EXPECT_TRUE(before.force);
   EXPECT_EQ(before.config.kubeconfig, "/k");
-  Flags behind;
+  KubeFlags behind;
   ASSERT_FALSE(ParseLine({"remove", "--kubeconfig", "/k"}, behind).has_value());
   EXPECT_FALSE(behind.force);
   EXPECT_EQ(behind.config.kubeconfig, "/k");
 }
 
 TEST(KubeFlagsTest, HelpVersionAndMistakesEndAtOnce) {
-  Flags flags;
+  KubeFlags flags;
   const auto help = ParseLine({"--help"}, flags);
   ASSERT_TRUE(help.has_value());
   EXPECT_EQ(help->code, 0);
@@ -54,7 +54,7 @@ TEST(KubeFlagsTest, HelpVersionAndMistakesEndAtOnce) {
 }
 
 TEST(KubeFlagsTest, ManifestsTakeClassesAndParts) {
-  Flags flags;
+  KubeFlags flags;
   ASSERT_FALSE(ParseLine({"manifests",
                           "--class",
                           "rdt=gold",
@@ -77,7 +77,7 @@ TEST(KubeFlagsTest, ManifestsTakeClassesAndParts) {
                           "/kubelet"},
                          flags)
                    .has_value());
-  EXPECT_EQ(flags.command, Flags::Command::kManifests);
+  EXPECT_EQ(flags.command, KubeFlags::Command::kManifests);
   const auto options = ManifestOptionsOf(flags);
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_THAT(options->classes, ElementsAre(qos::ClassId{qos::Level::kContainer, "rdt", "gold"},
@@ -93,7 +93,7 @@ TEST(KubeFlagsTest, ManifestsTakeClassesAndParts) {
 }
 
 TEST(KubeFlagsTest, AClassOrPartThatIsNoneIsNamed) {
-  Flags flags;
+  KubeFlags flags;
   flags.manifests.classes = {"rdt"};
   EXPECT_EQ(ManifestOptionsOf(flags).status().code(), absl::StatusCode::kInvalidArgument);
   flags.manifests.classes = {};
@@ -105,7 +105,7 @@ TEST(KubeFlagsTest, TheManualHasEveryFlag) {
   const auto root = FsRoot::Open(PLIMSOLL_SOURCE_DIRECTORY);
   const std::string manual =
       absl::StrReplaceAll(root->Read("docs/man/plimsoll-kube.8").value_or(""), {{"\\-", "-"}});
-  Flags flags;
+  KubeFlags flags;
   for (const std::vector<const char*>& line :
        {std::vector<const char*>{"--help"}, {"manifests", "--help"}, {"remove", "--help"}}) {
     const auto help = ParseLine(line, flags);

@@ -64,7 +64,7 @@ int Print(absl::string_view text) {
   return status.ok() ? 0 : Fail(status, 1);
 }
 
-int PrintManifests(const Flags& flags) {
+int PrintManifests(const KubeFlags& flags) {
   absl::StatusOr<ManifestOptions> options = ManifestOptionsOf(flags);
   if (!options.ok()) return Fail(options.status(), 2);
   if (options->classes.empty() && NeedsClasses(*options)) {
@@ -95,11 +95,11 @@ int Main(int argc, char** argv) {
   // The library's look for deadlocks is right for tests, which run a debug build.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
 #endif
-  Flags flags;
+  KubeFlags flags;
   if (const auto exit = ParseFlags(argc, argv, PLIMSOLL_BUILD, flags); exit.has_value()) {
     return Leave(*exit);
   }
-  if (flags.command == Flags::Command::kManifests) return PrintManifests(flags);
+  if (flags.command == KubeFlags::Command::kManifests) return PrintManifests(flags);
   const absl::StatusOr<Config> config = LoadConfig(flags.config, Getenv);
   if (!config.ok()) return Fail(config.status(), 2);
   if (flags.check_config) {
@@ -107,7 +107,7 @@ int Main(int argc, char** argv) {
     return files.ok() ? Print("configuration is valid\n") : Fail(files, 2);
   }
   umask(022);
-  if (flags.command == Flags::Command::kRemove) return TakeBack(*config, flags.force);
+  if (flags.command == KubeFlags::Command::kRemove) return TakeBack(*config, flags.force);
   // Never destroyed: gRPC's threads may write until the process has ended.
   Log& log = *new Log(ParseLogFormat(config->log_format), ParseLogLevel(config->log_level));
   const absl::Status status = Serve(*config, flags.ready_fd, log);
