@@ -26,7 +26,6 @@ namespace plimsoll::runtime {
 
 struct Handler;  // runtime/handlers/handler.h
 class Hooks;     // runtime/pod/hooks.h
-using HandlerMap = std::map<std::string, Handler>;
 
 // All pointers must outlive the engine.
 struct EngineOptions {
@@ -43,7 +42,7 @@ struct EngineOptions {
   qos::Registry* classes = nullptr;  // null: there are no QoS classes
   cdi::Registry* devices = nullptr;  // null: there are no CDI devices
   // Runtime handlers by name. Null: any name is taken, without settings.
-  const HandlerMap* handlers = nullptr;
+  const std::map<std::string, Handler>* handlers = nullptr;
   network::Network* network = nullptr;  // null: pods have loopback alone
   NetworkRights network_rights;
   Hooks* hooks = nullptr;  // null: nobody is asked or told
