@@ -40,14 +40,14 @@ std::string EscapedPath(absl::string_view path) {
 }
 
 // nullopt: the request doesn't say.
-std::optional<std::string> HeaderOf(const HttpRequest& request, absl::string_view name) {
+std::optional<std::string> HeaderOf(const HttpGetRequest& request, absl::string_view name) {
   for (const auto& [key, value] : request.headers) {
     if (absl::EqualsIgnoreCase(key, name)) return value;
   }
   return std::nullopt;
 }
 
-std::string FormatRequest(const HttpRequest& request) {
+std::string FormatRequest(const HttpGetRequest& request) {
   std::string text = absl::StrCat("GET ", EscapedPath(request.path), " HTTP/1.1\r\n");
   std::string host = HeaderOf(request, "Host").value_or("");
   if (host.empty()) host = HostAndPort(request.host, request.port);
@@ -114,7 +114,7 @@ bool IsRedirect(int code) {
 
 }  // namespace
 
-absl::StatusOr<HttpAnswer> HttpGet(HttpRequest request, const Until& until) {
+absl::StatusOr<HttpAnswer> HttpGet(HttpGetRequest request, const Until& until) {
   const std::string what =
       absl::StrCat("GET ", request.tls ? "https" : "http", "://",
                    HostAndPort(request.host, request.port), EscapedPath(request.path));

@@ -19,7 +19,7 @@ inline constexpr size_t kMostBodyBytes = 10 * 1024;
 // The answer to the last of so many requests must not be a redirect.
 inline constexpr int kMostRedirects = 10;
 
-struct HttpRequest {
+struct HttpGetRequest {
   bool tls = false;  // any certificate is taken
   std::string host;
   uint16_t port = 0;
@@ -37,7 +37,7 @@ struct HttpAnswer {
 // Follows redirects to the same host, to any port and scheme; an answer that leads to another host
 // is returned. OUT_OF_RANGE: kMostRedirects; UNAVAILABLE: no whole answer came, or it
 // isn't HTTP; errors of Connect.
-absl::StatusOr<HttpAnswer> HttpGet(HttpRequest request, const Until& until);
+absl::StatusOr<HttpAnswer> HttpGet(HttpGetRequest request, const Until& until);
 
 }  // namespace plimsoll::dial
 

@@ -15,7 +15,7 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-HttpRequest RequestTo(const TestServer& server, const std::string& path = "/") {
+HttpGetRequest RequestTo(const TestServer& server, const std::string& path = "/") {
   return {.tls = false,
           .host = "127.0.0.1",
           .port = server.port(),
@@ -30,7 +30,7 @@ Until In(absl::Duration time) {
 
 TEST(HttpGet, TheRequestIsKubelets) {
   TestServer server([](const std::string&) { return Answer(200, "fine"); });
-  HttpRequest request = RequestTo(server, "/a b?c=d#e");
+  HttpGetRequest request = RequestTo(server, "/a b?c=d#e");
   request.headers = {{"X-One", "1"}};
   const auto answer = HttpGet(request, In(absl::Seconds(20)));
   ASSERT_TRUE(answer.ok()) << answer.status();
@@ -45,7 +45,7 @@ TEST(HttpGet, TheRequestIsKubelets) {
 
 TEST(HttpGet, HeadersReplaceTheRequestsOwn) {
   TestServer server([](const std::string&) { return Answer(204, ""); });
-  HttpRequest request = RequestTo(server);
+  HttpGetRequest request = RequestTo(server);
   request.headers = {{"host", "example.org"}, {"User-Agent", ""}, {"accept", "text/html"}};
   ASSERT_TRUE(HttpGet(request, In(absl::Seconds(20))).ok());
   const std::string sent = server.requests().front();
@@ -144,7 +144,7 @@ TEST(HttpGet, AClosedPortNamesItself) {
     const LoopbackListener closed(AF_INET);
     port = closed.port();
   }
-  HttpRequest request;
+  HttpGetRequest request;
   request.host = "127.0.0.1";
   request.port = port;
   const auto answer = HttpGet(request, In(absl::Seconds(20)));
@@ -154,7 +154,7 @@ TEST(HttpGet, AClosedPortNamesItself) {
 }
 
 TEST(HttpGet, AHostThatIsNoNameIsAnError) {
-  HttpRequest request;
+  HttpGetRequest request;
   request.host = "no host\n";
   request.port = 1;
   const auto answer = HttpGet(request, In(absl::Seconds(20)));
@@ -165,7 +165,7 @@ TEST(HttpGet, AHostThatIsNoNameIsAnError) {
 TEST(HttpGet, TlsTakesAnyCertificate) {
   TestServer server([](const std::string&) { return Answer(200, std::string(9000, 's')); },
                     /*tls=*/true);
-  HttpRequest request = RequestTo(server);
+  HttpGetRequest request = RequestTo(server);
   request.tls = true;
   const auto answer = HttpGet(request, In(absl::Seconds(20)));
   ASSERT_TRUE(answer.ok()) << answer.status();
@@ -180,7 +180,7 @@ TEST(HttpGet, AServerWithoutTlsIsAnError) {
     const std::string words = "HTTP/1.1 400 Bad Request\r\n\r\n";
     EXPECT_GT(send(client.get(), words.data(), words.size(), MSG_NOSIGNAL), 0);
   });
-  HttpRequest request;
+  HttpGetRequest request;
   request.tls = true;
   request.host = "127.0.0.1";
   request.port = listener.port();

@@ -51,7 +51,7 @@ std::string Join(absl::string_view base, absl::string_view reference) {
 
 }  // namespace
 
-bool Redirect(absl::string_view location, HttpRequest& request) {
+bool Redirect(absl::string_view location, HttpGetRequest& request) {
   location = location.substr(0, location.find('#'));
   bool tls = request.tls;
   bool is_absolute = true;

@@ -9,7 +9,7 @@ namespace plimsoll::dial {
 
 // Makes `request` one for the URL of a Location header: absolute, or relative to the request's own.
 // False, with the request as it was: it leads to another host, or isn't http or https.
-bool Redirect(absl::string_view location, HttpRequest& request);
+bool Redirect(absl::string_view location, HttpGetRequest& request);
 
 }  // namespace plimsoll::dial
 

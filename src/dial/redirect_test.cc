@@ -8,7 +8,7 @@
 namespace plimsoll::dial {
 namespace {
 
-HttpRequest Original() {
+HttpGetRequest Original() {
   return {.tls = false,
           .host = "web",
           .port = 8080,
@@ -36,7 +36,7 @@ TEST(Redirect, LeadsToPlacesOfTheSameHost) {
                                    {"HTTPS://WEB/s#h", true, 443, "/s"},
                                    {"https://web:8443?q", true, 8443, "/?q"},
                                    {"//user:word@web:81/p", false, 81, "/p"}}) {
-    HttpRequest request = Original();
+    HttpGetRequest request = Original();
     ASSERT_TRUE(Redirect(each.location, request)) << each.location;
     EXPECT_EQ(request.tls, each.tls) << each.location;
     EXPECT_EQ(request.port, each.port) << each.location;
@@ -46,7 +46,7 @@ TEST(Redirect, LeadsToPlacesOfTheSameHost) {
 }
 
 TEST(Redirect, KnowsAnAddressInBrackets) {
-  HttpRequest request = Original();
+  HttpGetRequest request = Original();
   request.host = "fd00::1";
   ASSERT_TRUE(Redirect("http://[fd00::1]:90/x", request));
   EXPECT_EQ(request.port, 90);
@@ -58,7 +58,7 @@ TEST(Redirect, LeadsNowhereElse) {
   for (const char* location : {"http://other/", "//other", "ftp://web/", "mailto:a@web",
                                "javascript:x", "http://", "http:///x", "http://web:0/",
                                "http://web:65536/", "http://web:port/", "http://web@other/"}) {
-    HttpRequest request = Original();
+    HttpGetRequest request = Original();
     EXPECT_FALSE(Redirect(location, request)) << location;
     EXPECT_EQ(request.path, "/a/b?c=d");
     EXPECT_EQ(request.port, 8080);

@@ -46,7 +46,7 @@ absl::StatusOr<std::string> AddressOf(Client& client, const std::string& sandbox
 
 absl::Status RunGet(Client& client, const std::string& sandbox_id, const HttpGetAction& hook,
                     int64_t timeout_s, const std::function<bool()>& enough) {
-  dial::HttpRequest request;
+  dial::HttpGetRequest request;
   request.host = hook.host;
   if (request.host.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(request.host, AddressOf(client, sandbox_id));

@@ -71,7 +71,7 @@ Refusal NoToken() {
   return {404, "no such token: it was used, has expired, or never existed", {}};
 }
 
-std::vector<std::string> ListOf(const HttpRequest& request, absl::string_view name) {
+std::vector<std::string> ListOf(const UpgradeRequest& request, absl::string_view name) {
   std::vector<std::string> list;
   const auto [begin, end] = request.equal_range(beast::string_view(name.data(), name.size()));
   for (auto at = begin; at != end; ++at) {
@@ -85,7 +85,7 @@ bool HasWord(const std::vector<std::string>& list, absl::string_view word) {
       list, [&](const std::string& each) { return absl::EqualsIgnoreCase(each, word); });
 }
 
-bool IsSpdy(const HttpRequest& request) {
+bool IsSpdy(const UpgradeRequest& request) {
   return HasWord(ListOf(request, "Connection"), "upgrade") &&
          HasWord(ListOf(request, "Upgrade"), "spdy/3.1");
 }
@@ -140,7 +140,7 @@ struct Speech {
   std::string protocol;          // named in the answer; empty: none
 };
 
-absl::StatusOr<Speech> UnderstandWebSocket(StreamKind kind, const HttpRequest& request) {
+absl::StatusOr<Speech> UnderstandWebSocket(StreamKind kind, const UpgradeRequest& request) {
   const std::vector<std::string> offered = ListOf(request, "Sec-WebSocket-Protocol");
   Speech speech;
   speech.websocket = true;
@@ -160,7 +160,7 @@ absl::StatusOr<Speech> UnderstandWebSocket(StreamKind kind, const HttpRequest& r
   return speech;
 }
 
-absl::StatusOr<Speech> UnderstandSpdy(StreamKind kind, const HttpRequest& request) {
+absl::StatusOr<Speech> UnderstandSpdy(StreamKind kind, const UpgradeRequest& request) {
   const std::vector<std::string> offered = ListOf(request, kProtocolHeader);
   Speech speech;
   if (kind == StreamKind::kPortForward) {
@@ -267,7 +267,7 @@ asio::awaitable<void> ServePorts(const FrontContext& context, const StreamReques
 }
 
 asio::awaitable<absl::StatusOr<std::unique_ptr<Transport>>> Upgrade(Socket socket,
-                                                                    HttpRequest request,
+                                                                    UpgradeRequest request,
                                                                     std::string first,
                                                                     const Speech& speech) {
   if (speech.websocket) {
@@ -288,7 +288,7 @@ asio::awaitable<absl::StatusOr<std::unique_ptr<Transport>>> Upgrade(Socket socke
 }
 
 // Checks Beast's requirements, and those of RFC 6455, section 4.2.1, on the key.
-std::optional<Refusal> CheckWebSocket(const HttpRequest& request) {
+std::optional<Refusal> CheckWebSocket(const UpgradeRequest& request) {
   if (request.count(http::field::host) == 0) return Refusal{400, "no Host", {}};
   if (request[http::field::sec_websocket_version] != "13") {
     return Refusal{426, "the only version of WebSockets here is 13", {"Sec-WebSocket-Version: 13"}};
@@ -303,7 +303,7 @@ std::optional<Refusal> CheckWebSocket(const HttpRequest& request) {
 }
 
 // Objections to the request before its token is used.
-std::optional<Refusal> Check(const HttpRequest& request, const std::optional<Route>& route,
+std::optional<Refusal> Check(const UpgradeRequest& request, const std::optional<Route>& route,
                              bool websocket, size_t more) {
   if (!route.has_value()) return Refusal{404, "no such path", {}};
   if (request.method() != http::verb::get && request.method() != http::verb::post) {
@@ -333,7 +333,7 @@ std::optional<Refusal> CheckAgainst(const StreamRequest& wanted, StreamKind kind
 }
 
 asio::awaitable<void> ServeRequest(const FrontContext& context, Watchdog* watchdog, Socket socket,
-                                   HttpRequest request, std::string more) {
+                                   UpgradeRequest request, std::string more) {
   const bool websocket = beast::websocket::is_upgrade(request);
   const std::optional<Route> route =
       ParseTarget(absl::string_view(request.target().data(), request.target().size()));
@@ -388,7 +388,7 @@ asio::awaitable<void> ServeConnection(FrontContext context, Socket socket) {
     co_return;
   }
   std::string more = beast::buffers_to_string(buffer.data());
-  HttpRequest request = parser.release();
+  UpgradeRequest request = parser.release();
   co_await ServeRequest(context, &watchdog, std::move(socket), std::move(request), std::move(more));
 }
 

@@ -77,7 +77,7 @@ class MessageTransport final : public Transport {
     stream_.auto_fragment(false);
   }
 
-  asio::awaitable<absl::Status> Accept(HttpRequest request) {
+  asio::awaitable<absl::Status> Accept(UpgradeRequest request) {
     stream_.set_option(
         websocket::stream_base::decorator([this](websocket::response_type& response) {
           if (options_.protocol.empty()) return;
@@ -157,7 +157,7 @@ std::unique_ptr<Transport> NewByteTransport(Socket socket, std::string first) {
 }
 
 asio::awaitable<absl::StatusOr<std::unique_ptr<Transport>>> AcceptWebSocket(
-    Socket socket, HttpRequest request, WebSocketOptions options) {
+    Socket socket, UpgradeRequest request, WebSocketOptions options) {
   auto transport = std::make_unique<MessageTransport>(std::move(socket), options);
   const absl::Status accepted = co_await transport->Accept(std::move(request));
   if (!accepted.ok()) co_return accepted;

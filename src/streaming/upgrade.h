@@ -14,7 +14,7 @@
 
 namespace plimsoll::streaming {
 
-using HttpRequest = boost::beast::http::request<boost::beast::http::empty_body>;
+using UpgradeRequest = boost::beast::http::request<boost::beast::http::empty_body>;
 
 // `first`: bytes already read.
 std::unique_ptr<Transport> NewByteTransport(Socket socket, std::string first);
@@ -27,7 +27,7 @@ struct WebSocketOptions {
 };
 // Answers the request by accepting the WebSocket.
 asio::awaitable<absl::StatusOr<std::unique_ptr<Transport>>> AcceptWebSocket(
-    Socket socket, HttpRequest request, WebSocketOptions options);
+    Socket socket, UpgradeRequest request, WebSocketOptions options);
 
 }  // namespace plimsoll::streaming
 

@@ -56,7 +56,7 @@ ProbeOutcome RunCommandProbe(const pod::ExecAction& action, int64_t timeout_s,
 
 ProbeOutcome RunHttpProbe(const pod::HttpGetAction& action, const std::string& address,
                           const dial::Until& until) {
-  dial::HttpRequest request;
+  dial::HttpGetRequest request;
   request.tls = action.scheme == "HTTPS";
   request.host = action.host.empty() ? address : action.host;
   request.port = static_cast<uint16_t>(action.port);
