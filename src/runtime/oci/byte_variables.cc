@@ -53,7 +53,7 @@ std::string ByteVariablesLost(const std::string& variables, const std::string& p
 
 absl::StatusOr<HeldByteVariables> AddByteVariablesToPlan(const std::string& variables,
                                                          const std::string& plimsoll_exec,
-                                                         LaunchPlan* plan) {
+                                                         PlanWriter* plan) {
   HeldByteVariables held;
   if (variables.empty()) return held;
   PLIMSOLL_ASSIGN_OR_RETURN(held.program, SealedCopy(plimsoll_exec, "plimsoll-variables"));

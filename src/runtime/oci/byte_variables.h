@@ -31,7 +31,7 @@ struct HeldByteVariables {
 // plan. Nothing, for no variables.
 absl::StatusOr<HeldByteVariables> AddByteVariablesToPlan(const std::string& variables,
                                                          const std::string& plimsoll_exec,
-                                                         LaunchPlan* plan);
+                                                         PlanWriter* plan);
 
 }  // namespace plimsoll::runtime
 

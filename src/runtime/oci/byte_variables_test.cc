@@ -68,7 +68,7 @@ std::string ContentOf(const std::string& path) {
 TEST_F(ByteVariablesTest, ThePlanLeadsToSealedCopies) {
   TestDir dir;
   ASSERT_TRUE(dir.root().ReplaceFile("program", "#!/bin/true").ok());
-  LaunchPlan plan;
+  PlanWriter plan;
   const auto none = AddByteVariablesToPlan("", dir.path() + "/program", &plan);
   ASSERT_TRUE(none.ok()) << none.status();
   EXPECT_EQ(plan.text(), "");

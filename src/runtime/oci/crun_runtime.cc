@@ -229,10 +229,10 @@ absl::StatusOr<BuiltSpec> CrunRuntime::MakeSpec(const CreateRequest& request,
   return built;
 }
 
-LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bundle,
+PlanWriter CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bundle,
                                  BuiltSpec* spec) const {
   const std::string layer = LayerPath(request.id);
-  LaunchPlan plan;
+  PlanWriter plan;
   plan.Add("runtime", request.program.empty() ? crun_->executable() : request.program);
   plan.Add("root", crun_->state().path());
   plan.Add("target", bundle.PathOf("rootfs"));
@@ -354,7 +354,7 @@ absl::Status CrunRuntime::Launch(const CreateRequest& request, Created* created)
   if (other.empty()) {
     PLIMSOLL_RETURN_IF_ERROR(NoteLateHooks(bundle, spec.late_hooks, request.program));
   }
-  LaunchPlan plan = MakePlan(request, bundle, &spec);
+  PlanWriter plan = MakePlan(request, bundle, &spec);
   PLIMSOLL_ASSIGN_OR_RETURN(
       const HeldByteVariables variables,
       AddByteVariablesToPlan(spec.byte_variables, absl::StrCat(options_.helpers, "/", kEntry),

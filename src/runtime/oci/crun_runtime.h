@@ -78,7 +78,7 @@ class CrunRuntime : public ContainerRuntime {
  private:
   absl::StatusOr<BuiltSpec> MakeSpec(const CreateRequest& request, const FsRoot& bundle);
   // Takes the spec's volumes.
-  LaunchPlan MakePlan(const CreateRequest& request, const FsRoot& bundle, BuiltSpec* spec) const;
+  PlanWriter MakePlan(const CreateRequest& request, const FsRoot& bundle, BuiltSpec* spec) const;
   // If the launch fails, `created` has the facts known before.
   absl::Status Launch(const CreateRequest& request, Created* created);
   absl::Status SetRootDirectory(const CreateRequest& request, const std::string& upper) const;

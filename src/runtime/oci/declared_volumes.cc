@@ -94,7 +94,7 @@ absl::StatusOr<DeclaredVolumes> AddDeclaredVolumes(const std::vector<std::string
   return volumes;
 }
 
-void AddDeclaredVolumesToPlan(const DeclaredVolumes& volumes, LaunchPlan* plan) {
+void AddDeclaredVolumesToPlan(const DeclaredVolumes& volumes, PlanWriter* plan) {
   for (size_t i = 0; i < volumes.paths.size(); ++i) {
     plan->Add("data", volumes.paths[i]);
     if (volumes.mounted) plan->Add("as", StageName(i));

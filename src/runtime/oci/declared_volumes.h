@@ -28,7 +28,7 @@ absl::StatusOr<DeclaredVolumes> AddDeclaredVolumes(const std::vector<std::string
                                                    const std::string& stage,
                                                    nlohmann::json* config);
 
-void AddDeclaredVolumesToPlan(const DeclaredVolumes& volumes, LaunchPlan* plan);
+void AddDeclaredVolumesToPlan(const DeclaredVolumes& volumes, PlanWriter* plan);
 
 }  // namespace plimsoll::runtime
 

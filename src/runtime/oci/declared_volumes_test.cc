@@ -26,7 +26,7 @@ class DeclaredVolumesTest : public SpecBuilderFixture {
   std::string Plan() {
     const auto built = TryBuild();
     EXPECT_TRUE(built.ok()) << built.status();
-    LaunchPlan plan;
+    PlanWriter plan;
     AddDeclaredVolumesToPlan(built->declared, &plan);
     std::string text = plan.text();
     absl::c_replace(text, '\0', '|');

@@ -49,7 +49,7 @@ std::optional<std::string> Text(const Json& value) {
   return bytes.has_value() && IsUtf8(*bytes) ? bytes : std::nullopt;
 }
 
-bool AddUser(const Json& process, LaunchPlan* plan) {
+bool AddUser(const Json& process, PlanWriter* plan) {
   const Json user = process.value("user", Json());
   if (!user.is_object() || !HasOnly(user, {"uid", "gid", "additionalGids"})) return false;
   plan->Add("uid", absl::StrCat(user.value("uid", uint32_t{0})));
@@ -58,7 +58,7 @@ bool AddUser(const Json& process, LaunchPlan* plan) {
   return true;
 }
 
-bool AddCapabilities(const Json& process, LaunchPlan* plan) {
+bool AddCapabilities(const Json& process, PlanWriter* plan) {
   const Json sets = process.value("capabilities", Json());
   if (!sets.is_object()) return false;
   for (const char* name : {"bounding", "effective", "permitted", "inheritable", "ambient"}) {
@@ -74,7 +74,7 @@ bool AddCapabilities(const Json& process, LaunchPlan* plan) {
 }
 
 // A process has one label for its exec.
-bool AddLabel(const Json& process, LaunchPlan* plan) {
+bool AddLabel(const Json& process, PlanWriter* plan) {
   const std::string selinux = process.value("selinuxLabel", "");
   const std::string apparmor = process.value("apparmorProfile", "");
   if (!selinux.empty() && !apparmor.empty()) return false;
@@ -84,7 +84,7 @@ bool AddLabel(const Json& process, LaunchPlan* plan) {
 }
 
 // Commands have the container's limits.
-bool AddLimits(const Json& process, LaunchPlan* plan) {
+bool AddLimits(const Json& process, PlanWriter* plan) {
   for (const Json& limit : process.value("rlimits", Json::array())) {
     const std::optional<int> number = linux::ParseResourceLimit(limit.value("type", ""));
     if (!number.has_value()) return false;
@@ -95,7 +95,7 @@ bool AddLimits(const Json& process, LaunchPlan* plan) {
 }
 
 // Without PATH or HOME the OCI runtime chooses a value itself.
-bool AddEnvironment(const Json& process, LaunchPlan* plan) {
+bool AddEnvironment(const Json& process, PlanWriter* plan) {
   bool has_path = false;
   bool has_home = false;
   for (const Json& each : process.value("env", Json::array())) {
@@ -109,7 +109,7 @@ bool AddEnvironment(const Json& process, LaunchPlan* plan) {
 }
 
 // A filter comes as an annotation; one that the OCI runtime compiles may have flags.
-bool AddFilter(const Json& config, LaunchPlan* plan) {
+bool AddFilter(const Json& config, PlanWriter* plan) {
   const Json linux_part = config.value("linux", Json::object());
   if (linux_part.contains("seccomp") || linux_part.contains("personality")) return false;
   const Json annotations = config.value("annotations", Json::object());
@@ -128,7 +128,7 @@ bool AddFilter(const Json& config, LaunchPlan* plan) {
 std::string EntryTemplate(const Json& config) {
   const Json process = config.value("process", Json());
   if (!process.is_object() || !HasOnly(process, KnownMembers())) return "";
-  LaunchPlan plan;
+  PlanWriter plan;
   const std::optional<std::string> directory = Text(process.value("cwd", Json("/")));
   if (!directory.has_value()) return "";
   plan.Add("cwd", *directory);

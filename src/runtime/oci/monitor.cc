@@ -151,7 +151,7 @@ bool HasEnded(const absl::Status& sent) {
   return ErrnoOf(sent) == EPIPE || ErrnoOf(sent) == ECONNRESET;
 }
 
-absl::Status SendPlan(int socket, LaunchPlan* plan) {
+absl::Status SendPlan(int socket, PlanWriter* plan) {
   const absl::string_view end("\0", 1);
   PLIMSOLL_RETURN_IF_ERROR(Send(socket, absl::StrCat(plan->text(), end)));
   for (const UniqueFd& tree : plan->TakeTrees()) {
@@ -217,7 +217,7 @@ StartingMonitor::~StartingMonitor() {
   child_.Wait(MonotonicNow() + kHelperKillTimeout).IgnoreError();
 }
 
-absl::StatusOr<pid_t> StartingMonitor::Talk(LaunchPlan plan, absl::Duration timeout) {
+absl::StatusOr<pid_t> StartingMonitor::Talk(PlanWriter plan, absl::Duration timeout) {
   const absl::Time deadline = MonotonicNow() + timeout;
   PLIMSOLL_ASSIGN_OR_RETURN(std::string said, ReceiveMessage(socket_.get(), deadline));
   if (said != "ready\n") {
@@ -245,7 +245,7 @@ absl::StatusOr<pid_t> StartingMonitor::Talk(LaunchPlan plan, absl::Duration time
       absl::StrCat("the monitor gave up: ", errors.empty() ? "it said nothing" : errors));
 }
 
-absl::StatusOr<Monitored> StartingMonitor::Create(const FsRoot& host, LaunchPlan plan,
+absl::StatusOr<Monitored> StartingMonitor::Create(const FsRoot& host, PlanWriter plan,
                                                   absl::Duration timeout) {
   Monitored result;
   PLIMSOLL_ASSIGN_OR_RETURN(result.init, Talk(std::move(plan), timeout));

@@ -40,7 +40,7 @@ class StartingMonitor {
   // Hands over the plan with its volumes and waits until the container is created. A failed create
   // is INTERNAL with the OCI runtime's own message, one that isn't done in time DEADLINE_EXCEEDED;
   // then no monitor is left, once this is destroyed. Call it once.
-  absl::StatusOr<Monitored> Create(const FsRoot& host, LaunchPlan plan,
+  absl::StatusOr<Monitored> Create(const FsRoot& host, PlanWriter plan,
                                    absl::Duration timeout = kCreateTimeout);
   pid_t pid() const { return child_.pid(); }
 
@@ -51,7 +51,7 @@ class StartingMonitor {
   StartingMonitor(Child child, UniqueFd socket, UniqueFd errors)
       : child_(std::move(child)), socket_(std::move(socket)), errors_(std::move(errors)) {}
 
-  absl::StatusOr<pid_t> Talk(LaunchPlan plan, absl::Duration timeout);
+  absl::StatusOr<pid_t> Talk(PlanWriter plan, absl::Duration timeout);
 
   Child child_;
   UniqueFd socket_;  // invalid: moved from, or created

@@ -59,11 +59,11 @@ class MonitorTest : public ::testing::Test {
 
   // A runtime that runs `script`; the container's process is the one left running with its pid in
   // the file `pid`.
-  LaunchPlan PlanFor(const std::string& script) {
+  PlanWriter PlanFor(const std::string& script) {
     const absl::Status made = dir_.root().ReplaceFile("runtime", "#!/bin/sh\n" + script + "\n");
     EXPECT_TRUE(made.ok()) << made;
     EXPECT_EQ(chmod((dir_.path() + "/runtime").c_str(), 0755), 0);
-    LaunchPlan plan;
+    PlanWriter plan;
     plan.Add("runtime", dir_.path() + "/runtime");
     plan.Add("root", dir_.path());
     plan.Add("bundle", dir_.path());
@@ -71,7 +71,7 @@ class MonitorTest : public ::testing::Test {
     return plan;
   }
   absl::StatusOr<Monitored> Create(const std::string& script) {
-    LaunchPlan plan = PlanFor(script);
+    PlanWriter plan = PlanFor(script);
     auto monitor = StartMonitor(program_, dir_.root(), "c");
     if (!monitor.ok()) return monitor.status();
     return monitor->Create(host_, std::move(plan));
@@ -275,7 +275,7 @@ TEST_F(MonitorTest, AFailedRuntimeThatLeavesAProcessIsReportedAtOnce) {
 }
 
 TEST_F(MonitorTest, ALogInADirectoryThatIsMissing) {
-  LaunchPlan plan;
+  PlanWriter plan;
   for (const char* key : {"runtime", "root", "bundle"}) plan.Add(key, dir_.path());
   plan.Add("log", dir_.path() + "/missing/log");
   auto monitor = StartMonitor(program_, dir_.root(), "c");
@@ -285,7 +285,7 @@ TEST_F(MonitorTest, ALogInADirectoryThatIsMissing) {
 }
 
 TEST_F(MonitorTest, APlanThatIsTooLongIsRefused) {
-  LaunchPlan plan = PlanFor("true");
+  PlanWriter plan = PlanFor("true");
   plan.Add("lower", std::string(300 * 1024, 'x'));
   auto monitor = StartMonitor(program_, dir_.root(), "c");
   ASSERT_TRUE(monitor.ok()) << monitor.status();
@@ -295,7 +295,7 @@ TEST_F(MonitorTest, APlanThatIsTooLongIsRefused) {
 
 // More than the monitor reads: it ends while the plan is being sent.
 TEST_F(MonitorTest, APlanThatIsTooLongToReadIsNamed) {
-  LaunchPlan plan = PlanFor("true");
+  PlanWriter plan = PlanFor("true");
   plan.Add("lower", std::string(3 * 1024 * 1024, 'x'));
   auto monitor = StartMonitor(program_, dir_.root(), "c");
   ASSERT_TRUE(monitor.ok()) << monitor.status();
@@ -339,7 +339,7 @@ TEST_F(MonitorTest, ARuntimeThatHangsIsEnded) {
 // The monitor's children end with it, so that none creates a container unnoticed.
 TEST_F(MonitorTest, AKilledMonitorTakesTheRuntimeWithIt) {
   // The file appears whole: the process may be killed between opening and writing.
-  LaunchPlan plan = PlanFor("echo $$ > new.pid; mv new.pid runtime.pid; exec sleep 1000");
+  PlanWriter plan = PlanFor("echo $$ > new.pid; mv new.pid runtime.pid; exec sleep 1000");
   auto monitor = StartMonitor(program_, dir_.root(), "c");
   ASSERT_TRUE(monitor.ok()) << monitor.status();
   std::thread killer([this] {

@@ -107,7 +107,7 @@ absl::StatusOr<std::vector<MountPoint>> MountPointsOf(const CreateRequest& reque
   return points;
 }
 
-void AddMountPointsToPlan(const std::vector<MountPoint>& points, LaunchPlan* plan) {
+void AddMountPointsToPlan(const std::vector<MountPoint>& points, PlanWriter* plan) {
   for (const MountPoint& point : points) {
     plan->Add(point.kind == MountKind::kFile ? "file" : "directory", point.path);
   }

@@ -34,7 +34,7 @@ absl::StatusOr<std::vector<MountPoint>> MountPointsOf(const CreateRequest& reque
                                                       const std::vector<HeldVolume>& volumes,
                                                       const nlohmann::json& mounts);
 
-void AddMountPointsToPlan(const std::vector<MountPoint>& points, LaunchPlan* plan);
+void AddMountPointsToPlan(const std::vector<MountPoint>& points, PlanWriter* plan);
 
 }  // namespace plimsoll::runtime
 

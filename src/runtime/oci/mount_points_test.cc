@@ -53,7 +53,7 @@ TEST_F(MountPointsTest, AreOfTheKindOfTheirSources) {
               ElementsAre(MountPoint{"/etc/hosts", kFile}, MountPoint{"/d", kDirectory},
                           MountPoint{"/f", kFile}, MountPoint{"/image", kDirectory},
                           MountPoint{"/edit", kFile}, MountPoint{"/tmpfs", kDirectory}));
-  LaunchPlan plan;
+  PlanWriter plan;
   AddMountPointsToPlan({{"/d", kDirectory}, {"/f", kFile}}, &plan);
   std::string text = plan.text();
   absl::c_replace(text, '\0', '|');

@@ -100,7 +100,7 @@ std::string StagedPath(const std::string& stage, size_t mount_index) {
 }
 
 void AddStageToPlan(const CreateRequest& request, const std::string& stage,
-                    std::vector<HeldVolume> volumes, bool is_needed, LaunchPlan* plan) {
+                    std::vector<HeldVolume> volumes, bool is_needed, PlanWriter* plan) {
   const bool mapped = !request.sandbox.user_namespace.empty();
   const std::vector<Mount>& mounts = request.spec->mounts;
   const bool has_image =

@@ -59,7 +59,7 @@ std::string StagedPath(const std::string& stage, size_t mount_index);
 // Adds the volumes to the plan, the request's images, and layers whose ids are mapped; the stage
 // itself if one of them or something else needs it (`is_needed`).
 void AddStageToPlan(const CreateRequest& request, const std::string& stage,
-                    std::vector<HeldVolume> volumes, bool is_needed, LaunchPlan* plan);
+                    std::vector<HeldVolume> volumes, bool is_needed, PlanWriter* plan);
 
 }  // namespace plimsoll::runtime
 

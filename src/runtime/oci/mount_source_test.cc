@@ -46,7 +46,7 @@ class MountSourceTest : public ::testing::Test {
     const std::string program =
         absl::StrCat("#!/bin/sh\ncd ", dir_.path(), "/stage/volumes\n", script, "\n");
     EXPECT_TRUE(dir_.root().ReplaceFile("runtime", program, 0755).ok());
-    LaunchPlan plan;
+    PlanWriter plan;
     plan.Add("runtime", dir_.path() + "/runtime");
     plan.Add("root", "/");
     plan.Add("stage", dir_.path() + "/stage");

@@ -189,7 +189,7 @@ TEST_F(SpecMountsTest, VolumesComeFromTheStage) {
                    .gid_mappings = {{100000, 0, 65536}}},
                   {.container_path = "/image", .image = "busybox", .image_sub_path = "bin"}};
   const auto plan_of = [this](std::vector<HeldVolume> volumes) {
-    LaunchPlan plan;
+    PlanWriter plan;
     AddStageToPlan(request_, input_.stage_path, std::move(volumes), false, &plan);
     std::string text = plan.text();
     absl::c_replace(text, '\0', '|');

@@ -13,7 +13,7 @@
 
 namespace plimsoll::runtime {
 
-class LaunchPlan {
+class PlanWriter {
  public:
   void Add(absl::string_view key, absl::string_view value) {
     absl::StrAppend(&text_, key, "=", value, absl::string_view("\0", 1));

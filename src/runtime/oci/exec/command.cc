@@ -88,14 +88,14 @@ Command CommandOf(const ExecTools& tools, const std::vector<std::string>& argume
                                  : tools.crun->MakeCommand(arguments);
 }
 
-void AddRuntime(const ExecTools& tools, LaunchPlan* plan) {
+void AddRuntime(const ExecTools& tools, PlanWriter* plan) {
   plan->Add("runtime", tools.other.has_value() ? tools.other->path() : tools.crun->executable());
   if (tools.other.has_value()) plan->Add("name", tools.other->path());
   plan->Add("root", tools.crun->state().path());
 }
 
 void AddTerminal(const ExecDescriptors& own, std::vector<std::string>* arguments,
-                 LaunchPlan* plan) {
+                 PlanWriter* plan) {
   if (!own.terminal) return;
   arguments->push_back("--tty");
   if (!own.console.empty()) {
@@ -109,7 +109,7 @@ void AddTerminal(const ExecDescriptors& own, std::vector<std::string>* arguments
 // says so.
 absl::Status UseContainersProcess(const ExecTools& tools, absl::string_view id,
                                   const ExecRequest& request, ExecDescriptors* own,
-                                  std::vector<std::string>* arguments, LaunchPlan* plan) {
+                                  std::vector<std::string>* arguments, PlanWriter* plan) {
   const absl::StatusOr<std::string> config = ConfigOf(tools, id);
   if (absl::IsNotFound(config.status())) return absl::OkStatus();
   const std::string what = absl::StrCat("exec in container ", id);
@@ -250,7 +250,7 @@ absl::StatusOr<Command> MakeExecCommand(const ExecTools& tools, absl::string_vie
                    kLogDescriptor),
       "--log-format=json", "exec"};
   if (group && !group->RuntimeOption().empty()) arguments.push_back(group->RuntimeOption());
-  LaunchPlan plan;
+  PlanWriter plan;
   AddTerminal(*own, &arguments, &plan);
   PLIMSOLL_RETURN_IF_ERROR(UseContainersProcess(tools, id, request, own, &arguments, &plan));
   // With a process crun passes over --tty and the words of the command, by which others know it in

@@ -37,7 +37,7 @@ constexpr int kFilter = 7;
 // Adds the container's control groups, one in each hierarchy that has one; the command's own group
 // replaces the container's in its hierarchy.
 absl::Status AddGroups(const ExecTools& tools, absl::string_view cgroup_path,
-                       const std::optional<ExecGroup>& group, LaunchPlan* plan) {
+                       const std::optional<ExecGroup>& group, PlanWriter* plan) {
   if (tools.layout == linux::CgroupLayout::kV2) {
     plan->Add("into", group ? group->directory()
                             : tools.host.PathOf(absl::StrCat(kCgroupRoot, "/", cgroup_path)));
@@ -69,7 +69,7 @@ absl::Status AddGroups(const ExecTools& tools, absl::string_view cgroup_path,
 
 // Adds the settings of this command alone.
 void AddRequest(const ExecTools& tools, const ExecRequest& request, const ExecDescriptors& own,
-                LaunchPlan* plan) {
+                PlanWriter* plan) {
   for (const std::string& file : request.entry_files) plan->Add("enter", file);
   if (request.oom_score_adj.has_value()) plan->Add("oom", absl::StrCat(*request.oom_score_adj));
   if (const auto& limit = tools.descriptor_limit; limit.has_value()) {
@@ -149,7 +149,7 @@ absl::StatusOr<std::optional<Command>> DirectExec::MakeCommand(
     return absl::AbortedError(absl::StrCat("exec: container ", id, " is frozen"));
   }
 
-  LaunchPlan plan;
+  PlanWriter plan;
   plan.Add("log", absl::StrCat(kLog));
   plan.Add("entered", absl::StrCat(kEntered));
   plan.Add("init", absl::StrCat(kInit));

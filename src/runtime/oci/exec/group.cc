@@ -127,7 +127,7 @@ std::string ExecGroup::RuntimeOption() const {
   return hierarchy_.empty() ? absl::StrCat("--cgroup=", name_) : std::string();
 }
 
-bool ExecGroup::AddToPlan(LaunchPlan* plan) const {
+bool ExecGroup::AddToPlan(PlanWriter* plan) const {
   if (hierarchy_.empty()) return false;
   plan->Add("private", host_.PathOf(kMount));
   plan->Add("bind", directory());

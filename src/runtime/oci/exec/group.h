@@ -44,7 +44,7 @@ class ExecGroup {
   // An argument for `crun exec`, or empty.
   std::string RuntimeOption() const;
   // Adds plimsoll-launch's preparations; false: none are needed.
-  bool AddToPlan(LaunchPlan* plan) const;
+  bool AddToPlan(PlanWriter* plan) const;
 
   // SIGKILL to all in it and below until there is nobody left. DEADLINE_EXCEEDED names those that
   // are.
