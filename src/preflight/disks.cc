@@ -21,7 +21,7 @@ struct Disk {
 };
 
 // The nearest directory at or above `directory` that exists.
-absl::StatusOr<DiskRoom> RoomAtOrAbove(const Machine& machine, std::string directory) {
+absl::StatusOr<DiskRoom> RoomAtOrAbove(const HostQueries& machine, std::string directory) {
   absl::StatusOr<DiskRoom> room = machine.room(directory);
   while (absl::IsNotFound(room.status()) && directory.size() > 1) {
     const size_t slash = directory.rfind('/');

@@ -4,7 +4,8 @@
 //
 // Needs plimsolld's configuration and no daemon, which a node that isn't Ready may lack: so
 // `plimsolld --check-node` runs the checks, for `plimsoll doctor --node` too. They read files
-// through FsRoot and ask the system through Machine, so that a test spoils one thing of a machine.
+// through FsRoot and ask the system through HostQueries, so that a test spoils one thing of a
+// machine.
 //
 //   const std::vector<Problem> problems = CheckNode(input);
 //   std::puts(ToJson(problems).c_str());
@@ -35,7 +36,7 @@ struct DiskRoom {
 };
 
 // The machine, as far as it is read by system calls instead of files.
-struct Machine {
+struct HostQueries {
   std::string host_name;
   std::string kernel_release;  // "6.1.0-40-amd64"
   // Whether the kernel's clock is synchronised; nullopt: unknown.
@@ -52,11 +53,11 @@ struct Machine {
   std::function<absl::StatusOr<std::map<std::string, std::string>>(const std::string& unit)> unit;
 };
 // The machine on which this process runs. May load the kernel's module overlay.
-Machine ThisMachine();
+HostQueries ThisMachine();
 
 struct Input {
   FsRoot host;  // "/"
-  Machine machine;
+  HostQueries machine;
   // Values of plimsolld's configuration.
   std::string state_directory;
   std::string run_directory;

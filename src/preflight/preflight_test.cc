@@ -444,7 +444,7 @@ TEST_F(PreflightTest, DisksNeedRoomAndInodes) {
 }
 
 TEST(ThisMachineTest, IsRead) {
-  const Machine machine = ThisMachine();
+  const HostQueries machine = ThisMachine();
   EXPECT_FALSE(machine.host_name.empty());
   EXPECT_FALSE(machine.kernel_release.empty());
   EXPECT_TRUE(machine.find_program("sh").ok());

@@ -87,7 +87,7 @@ absl::StatusOr<std::map<std::string, std::string>> UnitProperties(const std::str
 
 }  // namespace
 
-Machine ThisMachine() {
+HostQueries ThisMachine() {
   utsname names = {};
   uname(&names);
   return {.host_name = HostNameOfNode(),

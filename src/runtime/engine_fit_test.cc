@@ -19,8 +19,8 @@ using ::testing::IsEmpty;
 class EngineFitTest : public EngineTest {
  protected:
   // A machine with pages of 2 MB and without the controllers "cpu" and "pids".
-  static Machine Small() {
-    Machine machine;
+  static HostFeatures Small() {
+    HostFeatures machine;
     machine.controllers = {"cpuset", "hugetlb", "memory"};
     machine.huge_page_sizes = {"2MB"};
     return machine;

@@ -181,7 +181,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   record.client_config = std::move(client_config);
   PLIMSOLL_RETURN_IF_ERROR(CheckUserNamespace(parts_, record));
   const std::string pod = absl::StrCat("pod ", spec.pod_namespace, "/", spec.name);
-  const Machine* const machine = parts_.options.runtime->machine();
+  const HostFeatures* const machine = parts_.options.runtime->machine();
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(spec.resources, machine), pod));
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(spec.overhead, machine), pod));
   const absl::StatusOr<std::string> lost = parts_.confinement.CheckPod(spec.resources);

@@ -77,7 +77,7 @@ class FakeRuntime : public ContainerRuntime {
     return selinux.has_value() ? &*selinux : nullptr;
   }
 
-  const Machine* machine() const override { return known.has_value() ? &*known : nullptr; }
+  const HostFeatures* machine() const override { return known.has_value() ? &*known : nullptr; }
 
   linux::CpuWeightFormula WeightFormula(absl::string_view id) const override {
     const auto of_container = weights.find(std::string(id));
@@ -85,7 +85,7 @@ class FakeRuntime : public ContainerRuntime {
   }
 
   Faults faults;
-  std::optional<Machine> known;
+  std::optional<HostFeatures> known;
   linux::CpuWeightFormula weight = linux::CpuWeightFormula::kLinear;
   std::map<std::string, linux::CpuWeightFormula> weights;  // by container, if it isn't `weight`
   absl::Status user_namespaces;

@@ -32,7 +32,7 @@
 
 namespace plimsoll::runtime {
 
-struct Machine;  // runtime/oci/machine.h
+struct HostFeatures;  // runtime/oci/machine.h
 
 // A sandbox's pinned namespaces and generated /etc files.
 struct SandboxPlace {
@@ -140,7 +140,7 @@ class ContainerRuntime {
   virtual const linux::SelinuxLabels* Selinux() const { return nullptr; }
   // The machine by which Create decides: later changes of Create's settings must use the same
   // (fit.h). Valid as long as this. Null: unknown, and everything counts as possible.
-  virtual const Machine* machine() const { return nullptr; }
+  virtual const HostFeatures* machine() const { return nullptr; }
 
   // Makes bundle, spec and monitor, and runs `create`. OK with a `refusal` for a program or working
   // directory that the container can't have. On failure nothing is left of it: no process, cgroup,

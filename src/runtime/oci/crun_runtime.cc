@@ -122,8 +122,8 @@ absl::StatusOr<std::unique_ptr<ContainerRuntime>> ContainerRuntime::Create(OciOp
   if (!options.helpers.empty()) places.push_back(options.helpers);
   PLIMSOLL_ASSIGN_OR_RETURN(options.helpers,
                             FindOwnPrograms({kMonitor, kLauncher, kEntry}, std::move(places)));
-  PLIMSOLL_ASSIGN_OR_RETURN(Machine machine, LookAtMachine(options.host, *options.cgroups,
-                                                           options.restrict_oom_score_adj));
+  PLIMSOLL_ASSIGN_OR_RETURN(HostFeatures machine, LookAtMachine(options.host, *options.cgroups,
+                                                                options.restrict_oom_score_adj));
   LookAtPrograms(options.programs, &machine);
   machine.default_program = crun->other();
   const bool knows =
@@ -143,7 +143,7 @@ absl::StatusOr<std::unique_ptr<ContainerRuntime>> ContainerRuntime::Create(OciOp
       std::move(options), std::move(machine), std::move(crun), std::move(direct)));
 }
 
-CrunRuntime::CrunRuntime(OciOptions options, Machine machine, std::unique_ptr<Crun> crun,
+CrunRuntime::CrunRuntime(OciOptions options, HostFeatures machine, std::unique_ptr<Crun> crun,
                          std::unique_ptr<DirectExec> direct)
     : options_(std::move(options)),
       launcher_(absl::StrCat(options_.helpers, "/", kLauncher)),

@@ -33,10 +33,10 @@ namespace plimsoll::runtime {
 class CrunRuntime : public ContainerRuntime {
  public:
   // `options.helpers` must be set. `direct` may be null.
-  CrunRuntime(OciOptions options, Machine machine, std::unique_ptr<Crun> crun,
+  CrunRuntime(OciOptions options, HostFeatures machine, std::unique_ptr<Crun> crun,
               std::unique_ptr<DirectExec> direct);
 
-  const Machine* machine() const override { return &machine_; }
+  const HostFeatures* machine() const override { return &machine_; }
   std::vector<std::string> Limitations() const override;
   bool HasRecursiveReadOnly(const std::string& program) const override {
     return machine_.HasRecursiveReadOnly(program);
@@ -101,7 +101,7 @@ class CrunRuntime : public ContainerRuntime {
   const OciOptions options_;
   const std::string launcher_;  // paths of the two programs
   const std::string monitor_;
-  const Machine machine_;
+  const HostFeatures machine_;
   const std::unique_ptr<Crun> crun_;
   const std::unique_ptr<DirectExec> direct_;
   const UniqueFd cancel_execs_;  // eventfd: readable for good once written to

@@ -104,7 +104,7 @@ TEST_F(FailingCrunTest, OneThatIsKilledWhenAskedForItsVersionIsAskedAgain) {
   ASSERT_TRUE(never.ok()) << never.status();
   EXPECT_FALSE((*never)->knows_version());
   EXPECT_FALSE((*never)->IsAtLeast(0, 1));
-  Machine machine;
+  HostFeatures machine;
   machine.killed_programs = {""};
   EXPECT_THAT(LimitationsOf(machine), Contains(HasSubstr("crun was killed each of three times")));
 }

@@ -13,7 +13,7 @@ namespace plimsoll::runtime {
 namespace {
 
 // Removes values whose controller is missing. -1 and an empty list ask for nothing.
-void FitControllers(const Machine& machine, linux::CgroupSettings* settings,
+void FitControllers(const HostFeatures& machine, linux::CgroupSettings* settings,
                     std::vector<std::string>* warnings) {
   bool lost = false;
   if (!machine.HasController("cpu")) {
@@ -41,7 +41,7 @@ void FitControllers(const Machine& machine, linux::CgroupSettings* settings,
   }
 }
 
-void FitSwap(const Machine& machine, linux::CgroupSettings* settings,
+void FitSwap(const HostFeatures& machine, linux::CgroupSettings* settings,
              std::vector<std::string>* warnings) {
   constexpr absl::string_view kWhy = " is not enforced: no swap accounting in the kernel";
   if (machine.swap_accounting) return;
@@ -61,11 +61,11 @@ void FitSwap(const Machine& machine, linux::CgroupSettings* settings,
                                    " of memory and swap", kWhy));
 }
 
-bool HasHugePages(const Machine& machine, const std::string& size) {
+bool HasHugePages(const HostFeatures& machine, const std::string& size) {
   return !machine.huge_page_sizes.has_value() || machine.huge_page_sizes->contains(size);
 }
 
-void FitHugePages(const Machine& machine, linux::CgroupSettings* settings,
+void FitHugePages(const HostFeatures& machine, linux::CgroupSettings* settings,
                   std::vector<std::string>* warnings) {
   const bool has_controller = machine.HasController("hugetlb");
   std::erase_if(settings->hugetlb_limits, [&](const auto& limit) {
@@ -81,7 +81,7 @@ void FitHugePages(const Machine& machine, linux::CgroupSettings* settings,
 
 }  // namespace
 
-linux::CgroupSettings FitSettings(const linux::CgroupSettings& asked, const Machine* machine,
+linux::CgroupSettings FitSettings(const linux::CgroupSettings& asked, const HostFeatures* machine,
                                   std::vector<std::string>* warnings) {
   linux::CgroupSettings settings = asked;
   if (machine == nullptr) return settings;
@@ -97,7 +97,7 @@ linux::CgroupSettings FitSettings(const linux::CgroupSettings& asked, const Mach
   return settings;
 }
 
-absl::Status CheckSettings(const linux::CgroupSettings& asked, const Machine* machine) {
+absl::Status CheckSettings(const linux::CgroupSettings& asked, const HostFeatures* machine) {
   if (machine == nullptr) return absl::OkStatus();
   for (const auto& [size, bytes] : asked.hugetlb_limits) {
     if (bytes == 0 || HasHugePages(*machine, size)) continue;
@@ -110,7 +110,7 @@ absl::Status CheckSettings(const linux::CgroupSettings& asked, const Machine* ma
   return absl::OkStatus();
 }
 
-int FitOomScoreAdj(int wanted, const Machine* machine, std::vector<std::string>* warnings) {
+int FitOomScoreAdj(int wanted, const HostFeatures* machine, std::vector<std::string>* warnings) {
   if (machine == nullptr) return wanted;
   wanted = std::clamp(wanted, -1000, 1000);
   if (machine->lowers_oom_score_adj || wanted >= machine->oom_score_adj) return wanted;

@@ -24,7 +24,7 @@ namespace plimsoll::runtime {
 // cgroup v2 where limits are in v1. Each lost limit adds a sentence to `warnings`. A limit that
 // holds anyway is not lost: no huge pages of a size that doesn't exist, no swap or unlimited swap
 // where swap isn't counted.
-linux::CgroupSettings FitSettings(const linux::CgroupSettings& asked, const Machine* machine,
+linux::CgroupSettings FitSettings(const linux::CgroupSettings& asked, const HostFeatures* machine,
                                   std::vector<std::string>* warnings);
 
 // INVALID_ARGUMENT for a limit above 0 of huge pages in a size that the kernel doesn't have, naming
@@ -32,11 +32,11 @@ linux::CgroupSettings FitSettings(const linux::CgroupSettings& asked, const Mach
 // limit is a mistake, and a container that started without them would fail later and say less;
 // kubelet never sends one. A limit of 0 holds anyway. Of limits that no controller enforces,
 // FitSettings warns.
-absl::Status CheckSettings(const linux::CgroupSettings& asked, const Machine* machine);
+absl::Status CheckSettings(const linux::CgroupSettings& asked, const HostFeatures* machine);
 
 // `wanted` clamped to -1000 to 1000. Where the machine doesn't let it be lowered, also to this
 // process's own at least, with a warning.
-int FitOomScoreAdj(int wanted, const Machine* machine, std::vector<std::string>* warnings);
+int FitOomScoreAdj(int wanted, const HostFeatures* machine, std::vector<std::string>* warnings);
 
 }  // namespace plimsoll::runtime
 

@@ -27,8 +27,8 @@ linux::CgroupSettings All() {
   return all;
 }
 
-Machine Whole() {
-  Machine machine;
+HostFeatures Whole() {
+  HostFeatures machine;
   machine.layout = linux::CgroupLayout::kV2;
   machine.controllers = {"cpu", "cpuset", "hugetlb", "memory", "pids"};
   return machine;
@@ -40,7 +40,7 @@ class FitTest : public ::testing::Test {
     warnings_.clear();
     return FitSettings(asked, &machine_, &warnings_);
   }
-  Machine machine_ = Whole();
+  HostFeatures machine_ = Whole();
   std::vector<std::string> warnings_;
 };
 

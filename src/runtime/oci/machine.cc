@@ -26,11 +26,11 @@
 
 namespace plimsoll::runtime {
 
-bool Machine::HasController(absl::string_view name) const {
+bool HostFeatures::HasController(absl::string_view name) const {
   return std::find(controllers.begin(), controllers.end(), name) != controllers.end();
 }
 
-std::string Machine::OtherThanCrun(const std::string& program) const {
+std::string HostFeatures::OtherThanCrun(const std::string& program) const {
   if (program.empty()) return default_program;
   const auto known = programs.find(program);
   return known != programs.end() && IsCrun(known->second) ? "" : program;
@@ -57,7 +57,7 @@ bool AccountsSwap(const FsRoot& host, linux::CgroupLayout layout) {
   return host.Exists("proc/swaps");
 }
 
-void LookAtSelinux(const FsRoot& host, Machine* machine) {
+void LookAtSelinux(const FsRoot& host, HostFeatures* machine) {
   machine->selinux.reset();
   machine->selinux_fault = absl::OkStatus();
   if (!linux::HasSelinux(host)) return;
@@ -66,9 +66,9 @@ void LookAtSelinux(const FsRoot& host, Machine* machine) {
   if (labels.ok()) machine->selinux = *std::move(labels);
 }
 
-absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupManager& cgroups,
-                                      absl::string_view restrict_oom_score_adj) {
-  Machine machine;
+absl::StatusOr<HostFeatures> LookAtMachine(const FsRoot& host, const linux::CgroupManager& cgroups,
+                                           absl::string_view restrict_oom_score_adj) {
+  HostFeatures machine;
   machine.layout = cgroups.layout();
   machine.controllers = cgroups.Controllers();
   if (machine.layout == linux::CgroupLayout::kHybrid) {
@@ -97,7 +97,7 @@ absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupMan
   return machine;
 }
 
-void LookAtPrograms(const std::set<std::string>& programs, Machine* machine) {
+void LookAtPrograms(const std::set<std::string>& programs, HostFeatures* machine) {
   for (const std::string& program : programs) {
     machine->programs[program] = VersionOf(program).value_or("");
     if (!linux::HasMountSetattr()) continue;  // if the kernel can't, no program can
@@ -150,7 +150,7 @@ absl::Status CheckOpenToOthers(const FsRoot& run) {
 
 namespace {
 
-void AddPrograms(const Machine& machine, std::vector<std::string>* lacks) {
+void AddPrograms(const HostFeatures& machine, std::vector<std::string>* lacks) {
   for (const std::string& program : machine.programs_without_recursive_read_only) {
     lacks->push_back(absl::StrCat(
         "no recursive read-only mounts for runtime handlers with the program ", program,
@@ -172,7 +172,7 @@ void AddPrograms(const Machine& machine, std::vector<std::string>* lacks) {
 
 }  // namespace
 
-std::vector<std::string> LimitationsOf(const Machine& machine) {
+std::vector<std::string> LimitationsOf(const HostFeatures& machine) {
   std::vector<std::string> lacks;
   if (!machine.overlayfs) {
     lacks.push_back("the kernel has no overlay file system (module overlay): no container starts");

@@ -18,7 +18,7 @@
 
 namespace plimsoll::runtime {
 
-struct Machine {
+struct HostFeatures {
   linux::CgroupLayout layout = linux::CgroupLayout::kV2;
   std::vector<std::string> controllers;          // can set limits
   std::vector<std::string> unified_controllers;  // left to v2 on a hybrid machine
@@ -61,18 +61,18 @@ struct Machine {
 };
 
 // `restrict_oom_score_adj`: "auto", "true" or "false" (see OciOptions).
-absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupManager& cgroups,
-                                      absl::string_view restrict_oom_score_adj);
+absl::StatusOr<HostFeatures> LookAtMachine(const FsRoot& host, const linux::CgroupManager& cgroups,
+                                           absl::string_view restrict_oom_score_adj);
 
 // Whether the kernel limits swap by control groups. On v2 a group shows it; as long as there is
 // none, whether the kernel can swap at all.
 bool AccountsSwap(const FsRoot& host, linux::CgroupLayout layout);
 
 // Fills in the members about SELinux.
-void LookAtSelinux(const FsRoot& host, Machine* machine);
+void LookAtSelinux(const FsRoot& host, HostFeatures* machine);
 
 // Fills in the features that these OCI runtimes report. Runs them.
-void LookAtPrograms(const std::set<std::string>& programs, Machine* machine);
+void LookAtPrograms(const std::set<std::string>& programs, HostFeatures* machine);
 
 // Whether the mount that `host` is on is shared, so that mounts below it spread. False if unknown.
 bool RootIsShared(const FsRoot& host);
@@ -85,7 +85,7 @@ absl::Status CheckUserNamespaces(const FsRoot& state, const FsRoot& run);
 absl::Status CheckOpenToOthers(const FsRoot& run);
 
 // The machine's limitations and their cost, one sentence each.
-std::vector<std::string> LimitationsOf(const Machine& machine);
+std::vector<std::string> LimitationsOf(const HostFeatures& machine);
 
 }  // namespace plimsoll::runtime
 

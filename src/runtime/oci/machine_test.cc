@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(MachineTest, SaysWhatMountsAndUserNamespacesLack) {
-  Machine machine;
+  HostFeatures machine;
   for (const char* what : {"user namespaces", "recursive", "not shared"}) {
     EXPECT_THAT(LimitationsOf(machine), Not(Contains(HasSubstr(what))));
   }
@@ -64,7 +64,7 @@ TEST(MachineTest, SwapIsAccountedWhereGroupsHaveItsFiles) {
   }
   put("sys/fs/cgroup/memory/memory.memsw.limit_in_bytes");
   EXPECT_TRUE(AccountsSwap(host, CgroupLayout::kV1));
-  Machine machine;
+  HostFeatures machine;
   EXPECT_THAT(LimitationsOf(machine), Not(Contains(HasSubstr("swap"))));
   machine.swap_accounting = false;
   EXPECT_THAT(LimitationsOf(machine), Contains(HasSubstr("swap limits are not enforced")));
@@ -86,7 +86,7 @@ TEST(MachineTest, ProgramsWithoutRecursiveReadOnlyMountsAreNamed) {
   };
   const std::string knows = write("knows", "\"ro\", \"rro\"");
   const std::string silent = write("silent", "\"ro\"");
-  Machine machine;
+  HostFeatures machine;
   LookAtPrograms({knows, silent}, &machine);
   EXPECT_TRUE(machine.HasRecursiveReadOnly(knows));
   EXPECT_FALSE(machine.HasRecursiveReadOnly(silent));
@@ -105,7 +105,7 @@ TEST(MachineTest, AHandlersProgramThatIsNoOciRuntimeIsTold) {
   };
   const std::string runtime = write("runtime", "some version 1.2");
   const std::string other = write("other", "other 1.2");
-  Machine machine;
+  HostFeatures machine;
   LookAtPrograms({runtime, other}, &machine);
   const std::vector<std::string> lacks = LimitationsOf(machine);
   EXPECT_THAT(lacks, Contains(AllOf(HasSubstr(other), HasSubstr("may be no OCI runtime"))));
@@ -114,7 +114,7 @@ TEST(MachineTest, AHandlersProgramThatIsNoOciRuntimeIsTold) {
 
 TEST(MachineTest, SelinuxNeedsLabelsForContainers) {
   TestDir dir;
-  Machine machine;
+  HostFeatures machine;
   LookAtSelinux(dir.root(), &machine);
   EXPECT_FALSE(machine.selinux.has_value());
   EXPECT_THAT(LimitationsOf(machine), Not(Contains(HasSubstr("SELinux"))));

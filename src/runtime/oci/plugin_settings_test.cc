@@ -491,7 +491,7 @@ TEST(SharedSettingsNoteTest, AnUnreadableNoteIsReportedOnce) {
 // --- resources
 
 TEST_F(PluginSettingsTest, MemorySettingsAreInTheGroup) {
-  const Machine& machine = *runtime().machine();
+  const HostFeatures& machine = *runtime().machine();
   const bool v2 = machine.layout == linux::CgroupLayout::kV2;
   if (!machine.HasController("memory")) GTEST_SKIP() << "no memory controller";
   extras().memory.reservation_bytes = 1 << 20;

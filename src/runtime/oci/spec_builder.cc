@@ -129,7 +129,7 @@ Json Cpu(const linux::CgroupSettings& settings) {
 }
 
 // The resources that the machine's controllers can hold; the rest becomes a warning.
-Json Resources(const linux::CgroupSettings& asked, const Machine& machine,
+Json Resources(const linux::CgroupSettings& asked, const HostFeatures& machine,
                std::vector<std::string>* warnings) {
   const linux::CgroupSettings settings = FitSettings(asked, &machine, warnings);
   Json resources = Json::object();

@@ -23,7 +23,7 @@ namespace plimsoll::runtime {
 // The inputs of a spec, looked up before.
 struct SpecInput {
   const CreateRequest* request = nullptr;
-  const Machine* machine = nullptr;
+  const HostFeatures* machine = nullptr;
   const FsRoot* host = nullptr;  // has mounts' sources and devices
   std::string root_path;         // the root filesystem's mount point
   std::string stage_path;        // plimsoll-launch puts volumes together there

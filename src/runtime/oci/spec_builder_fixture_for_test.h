@@ -53,7 +53,7 @@ class SpecBuilderFixture : public ::testing::Test {
   }
 
   FsRoot host_;
-  Machine machine_;
+  HostFeatures machine_;
   ContainerSpec spec_;
   image::ImageConfig image_;
   CreateRequest request_;

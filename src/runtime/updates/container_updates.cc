@@ -303,7 +303,7 @@ absl::Status ContainerUpdates::Make(Container& container, const ContainerRecord&
   PLIMSOLL_RETURN_IF_ERROR(confined.status());
   confinement_->PutIntoPod(record.sandbox_id, update.cgroup, share.share, &confined->settings);
   std::vector<std::string> lost;
-  const Machine* const machine = options_.runtime->machine();
+  const HostFeatures* const machine = options_.runtime->machine();
   ResourceUpdate given = update;
   given.cgroup = FitSettings(confined->settings, machine, &lost);
   if (given.oom_score_adj)
