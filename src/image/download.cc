@@ -105,7 +105,8 @@ struct Pull {
   uint64_t* bytes;
 };
 
-ImageContent ContentOf(const RegistryImage& image, const Manifest& manifest, std::string config) {
+ImageContent ContentOf(const RegistryImage& image, const ImageManifest& manifest,
+                       std::string config) {
   ImageContent content;
   content.manifest = image.manifest;
   content.config = std::move(config);
@@ -115,14 +116,14 @@ ImageContent ContentOf(const RegistryImage& image, const Manifest& manifest, std
   return content;
 }
 
-absl::StatusOr<KnownLayers> FindKnown(const Pull& pull, const Manifest& manifest,
+absl::StatusOr<KnownLayers> FindKnown(const Pull& pull, const ImageManifest& manifest,
                                       const std::string& config_text) {
   PLIMSOLL_ASSIGN_OR_RETURN(const ConfigFile config,
                             ParseConfigFile(config_text, "the image's config"));
   return FindKnown(pull.layers, pull.may_reuse, manifest.layers, config.diff_ids);
 }
 
-absl::StatusOr<DownloadedImage> CopyAndUnpack(const Pull& pull, const Manifest& manifest) {
+absl::StatusOr<DownloadedImage> CopyAndUnpack(const Pull& pull, const ImageManifest& manifest) {
   PLIMSOLL_ASSIGN_OR_RETURN(std::string config,
                             pull.transport.ReadConfig(pull.image, manifest.config));
   PLIMSOLL_ASSIGN_OR_RETURN(const KnownLayers known, FindKnown(pull, manifest, config));
@@ -153,7 +154,7 @@ absl::StatusOr<DownloadedImage> CopyAndUnpack(const Pull& pull, const Manifest& 
 }
 
 // Layers of these types may be outside the registry, which streams don't follow.
-bool MayBeElsewhere(const Manifest& manifest) {
+bool MayBeElsewhere(const ImageManifest& manifest) {
   return absl::c_any_of(manifest.layers, [](const Descriptor& layer) {
     return absl::StrContains(layer.media_type, "nondistributable") ||
            absl::StrContains(layer.media_type, "foreign");
@@ -169,7 +170,7 @@ absl::Status WithoutName(const absl::Status& status, const std::string& name) {
 
 // Nothing when skopeo can't stream the image, which shows before any data has come.
 absl::StatusOr<std::optional<DownloadedImage>> UnpackAsItComes(const Pull& pull,
-                                                               const Manifest& manifest) {
+                                                               const ImageManifest& manifest) {
   if (MayBeElsewhere(manifest)) return std::nullopt;
   Voices voices(pull.progress, manifest.layers.size());
   Progress state{"copying", 0, manifest.config.size};
@@ -210,7 +211,7 @@ absl::StatusOr<DownloadedImage> Download(SkopeoTransport& transport, const Regis
                                          const std::function<bool()>& cancelled,
                                          const ProgressFn& progress, uint64_t* bytes) {
   *bytes = 0;
-  PLIMSOLL_ASSIGN_OR_RETURN(const Manifest manifest,
+  PLIMSOLL_ASSIGN_OR_RETURN(const ImageManifest manifest,
                             ParseManifest(image.manifest, "the image's manifest"));
   const Pull pull{transport, image, work, layers, may_reuse, cancelled, progress, bytes};
   if (!copy) {

@@ -137,7 +137,8 @@ absl::StatusOr<Descriptor> SelectPlatform(const std::vector<Descriptor>& descrip
 
 absl::StatusOr<ImageContent> ReadManifestContent(const FileSource& source, std::string manifest,
                                                  const BlobPath& blob_path) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const Manifest parsed, ParseManifest(manifest, "the image's manifest"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const ImageManifest parsed,
+                            ParseManifest(manifest, "the image's manifest"));
   ImageContent content;
   PLIMSOLL_ASSIGN_OR_RETURN(content.config,
                             ReadDocument(source, parsed.config, blob_path, "config"));

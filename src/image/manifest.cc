@@ -279,7 +279,7 @@ absl::StatusOr<std::vector<Descriptor>> ParseIndex(absl::string_view text, absl:
   return ParseDescriptors(manifests, what, "manifest");
 }
 
-absl::StatusOr<Manifest> ParseManifest(absl::string_view text, absl::string_view what) {
+absl::StatusOr<ImageManifest> ParseManifest(absl::string_view text, absl::string_view what) {
   PLIMSOLL_ASSIGN_OR_RETURN(const Json json, ParseObject(text, what));
   Members members(json, what);
   const uint64_t version = members.Number("schemaVersion");
@@ -293,7 +293,7 @@ absl::StatusOr<Manifest> ParseManifest(absl::string_view text, absl::string_view
   if (layers.size() > kMaxLayers) {
     return Wrong(what, absl::StrCat("has ", layers.size(), " layers; valid are ", kMaxLayers));
   }
-  Manifest manifest;
+  ImageManifest manifest;
   PLIMSOLL_ASSIGN_OR_RETURN(manifest.config,
                             ParseDescriptor(config, absl::StrCat(what, ": \"config\"")));
   PLIMSOLL_ASSIGN_OR_RETURN(manifest.layers, ParseDescriptors(layers, what, "layer"));

@@ -45,7 +45,7 @@ struct Descriptor {
   std::vector<std::string> names;  // of the annotations that name an image
 };
 
-struct Manifest {
+struct ImageManifest {
   Descriptor config;
   std::vector<Descriptor> layers;  // lowest first
 };
@@ -66,7 +66,7 @@ struct DockerArchiveImage {
 absl::StatusOr<bool> IsIndex(absl::string_view text, absl::string_view what);
 absl::StatusOr<std::vector<Descriptor>> ParseIndex(absl::string_view text, absl::string_view what);
 // Also refuses schema 1 and artifacts that aren't container images.
-absl::StatusOr<Manifest> ParseManifest(absl::string_view text, absl::string_view what);
+absl::StatusOr<ImageManifest> ParseManifest(absl::string_view text, absl::string_view what);
 absl::StatusOr<ConfigFile> ParseConfigFile(absl::string_view text, absl::string_view what);
 absl::StatusOr<std::vector<DockerArchiveImage>> ParseDockerArchive(absl::string_view text,
                                                                    absl::string_view what);

@@ -448,7 +448,7 @@ absl::Status SkopeoTransport::Copy(const RegistryImage& image,
                                    const std::function<bool()>& stopped,
                                    const ProgressFn& progress) {
   const std::string what = absl::StrCat("pull ", reference_.Canonical());
-  PLIMSOLL_ASSIGN_OR_RETURN(const Manifest manifest, ParseManifest(image.manifest, what));
+  PLIMSOLL_ASSIGN_OR_RETURN(const ImageManifest manifest, ParseManifest(image.manifest, what));
   PLIMSOLL_RETURN_IF_ERROR(work_.MakeDirs(kBlobs));
   // skopeo takes any file with the name of a blob for that blob.
   for (const std::string& digest : known) {
