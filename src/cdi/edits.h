@@ -23,12 +23,12 @@ struct DeviceNode {
   bool operator==(const DeviceNode&) const = default;
 };
 
-struct Mount {
+struct CdiMount {
   std::string host_path;
   std::string container_path;
   std::string type;  // empty: a bind mount
   std::vector<std::string> options;
-  bool operator==(const Mount&) const = default;
+  bool operator==(const CdiMount&) const = default;
 };
 
 struct Hook {
@@ -52,7 +52,7 @@ struct IntelRdt {
 struct ContainerEdits {
   std::vector<std::string> env;  // NAME=value
   std::vector<DeviceNode> device_nodes;
-  std::vector<Mount> mounts;
+  std::vector<CdiMount> mounts;
   std::vector<Hook> hooks;
   std::vector<uint32_t> additional_gids;
   std::optional<IntelRdt> intel_rdt;

@@ -195,9 +195,9 @@ class SpecReader {
     return node;
   }
 
-  Mount ReadMount(const Json& value, const std::string& place) {
+  CdiMount ReadMount(const Json& value, const std::string& place) {
     JsonObject object(reader_, value, place);
-    Mount mount;
+    CdiMount mount;
     object.Required("hostPath", mount.host_path);
     object.Required("containerPath", mount.container_path);
     CheckPath(object, "containerPath", mount.container_path);

@@ -38,7 +38,7 @@ void ExpectWhole(const Spec& spec) {
   EXPECT_EQ(spec.kind, "vendor.com/net.card");
   EXPECT_THAT(spec.edits.env, ElementsAre("CARD=\xc3\xa9=1"));
   EXPECT_THAT(spec.edits.mounts,
-              ElementsAre(Mount{"/lib/card", "/lib/card", "bind", {"ro", "bind"}}));
+              ElementsAre(CdiMount{"/lib/card", "/lib/card", "bind", {"ro", "bind"}}));
   EXPECT_THAT(spec.edits.hooks,
               ElementsAre(Hook{"createContainer", "/bin/ldconfig", {"ldconfig"}, {"A=B"}, 3}));
   EXPECT_EQ(spec.edits.intel_rdt, (IntelRdt{"gold", "L3:0=f", "MB:0=50", true, false}));

@@ -108,15 +108,15 @@ TEST(ToSpecTest, Mounts) {
   ASSERT_EQ(spec.mounts.size(), 1u);
   EXPECT_EQ(spec.mounts[0].container_path, "/keep");
   EXPECT_THAT(spec.extras.edits.mounts,
-              ElementsAre(cdi::Mount{"/s", "/replace", "", {"ro", "rbind"}},
-                          cdi::Mount{"cgroup", "/sys/fs/cgroup", "cgroup", {"rw"}}));
+              ElementsAre(cdi::CdiMount{"/s", "/replace", "", {"ro", "rbind"}},
+                          cdi::CdiMount{"cgroup", "/sys/fs/cgroup", "cgroup", {"rw"}}));
 }
 
 TEST(ToSpecTest, AMountOfTheSamePlaceReplacesAStandardOneThatIsRemoved) {
   const auto spec = Good(R"(mounts { destination: "/sys/fs/cgroup" type: "cgroup" }
                             mounts { destination: "-/sys/fs/cgroup" })");
   EXPECT_THAT(spec.extras.edits.mounts,
-              ElementsAre(cdi::Mount{"", "/sys/fs/cgroup", "cgroup", {}}));
+              ElementsAre(cdi::CdiMount{"", "/sys/fs/cgroup", "cgroup", {}}));
 }
 
 TEST(ToSpecTest, Devices) {

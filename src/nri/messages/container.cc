@@ -71,7 +71,7 @@ void FillMount(const runtime::Mount& mount, api::Mount* out) {
   for (const std::string& option : runtime::MountOptions(mount)) out->add_options(option);
 }
 
-void FillMount(const cdi::Mount& mount, api::Mount* out) {
+void FillMount(const cdi::CdiMount& mount, api::Mount* out) {
   out->set_destination(mount.container_path);
   out->set_type(mount.type.empty() ? "bind" : mount.type);
   out->set_source(mount.host_path);
@@ -83,8 +83,8 @@ void FillMounts(const runtime::HookedPod& pod, const runtime::ContainerSpec& spe
                 api::Container* out) {
   google::protobuf::RepeatedPtrField<api::Mount> own;
   for (const runtime::Mount& mount : spec.mounts) FillMount(mount, own.Add());
-  for (const cdi::Mount& mount : spec.extras.edits.mounts) FillMount(mount, own.Add());
-  for (const cdi::Mount& standard : runtime::StandardMounts(spec, pod.place)) {
+  for (const cdi::CdiMount& mount : spec.extras.edits.mounts) FillMount(mount, own.Add());
+  for (const cdi::CdiMount& standard : runtime::StandardMounts(spec, pod.place)) {
     const bool replaced = absl::c_any_of(own, [&](const api::Mount& mount) {
       return mount.destination() == standard.container_path;
     });

@@ -182,7 +182,8 @@ MountLists Divide(Json mounts, size_t own) {
 
 // Holds the source of a mount that a device or a plugin asks for; returns the path to bind.
 absl::StatusOr<std::string> HoldSource(const SpecInput& input, const char* of,
-                                       const cdi::Mount& mount, std::vector<HeldVolume>* volumes) {
+                                       const cdi::CdiMount& mount,
+                                       std::vector<HeldVolume>* volumes) {
   const absl::StatusOr<MountSource> source = FindExistingSource(*input.host, mount.host_path);
   const std::string name = absl::StrCat("edit", volumes->size());
   absl::StatusOr<HeldVolume> volume =
@@ -195,7 +196,7 @@ absl::StatusOr<std::string> HoldSource(const SpecInput& input, const char* of,
   return StagedPath(input.stage_path, name);
 }
 
-absl::Status AddMount(const SpecInput& input, const char* of, const cdi::Mount& mount,
+absl::Status AddMount(const SpecInput& input, const char* of, const cdi::CdiMount& mount,
                       Json* propagation, MountLists* lists, std::vector<HeldVolume>* volumes) {
   std::string source_path = mount.host_path;
   std::vector<std::string> options = mount.options;
@@ -229,7 +230,7 @@ absl::Status AddMounts(const SpecInput& input, const std::vector<Edits>& all, Js
   MountLists lists = Divide(std::move((*config)["mounts"]), input.request->spec->mounts.size());
   Json& propagation = (*config)["linux"]["rootfsPropagation"];
   for (const Edits& from : all) {
-    for (const cdi::Mount& mount : from.edits->mounts) {
+    for (const cdi::CdiMount& mount : from.edits->mounts) {
       PLIMSOLL_RETURN_IF_ERROR(AddMount(input, from.of, mount, &propagation, &lists, volumes));
     }
   }

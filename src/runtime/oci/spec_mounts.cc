@@ -117,7 +117,7 @@ bool SharesCgroupNamespace(const SpecInput& input) {
 // would clear the machine's options (nsdelegate, memory_recursiveprot), which belong to the one
 // superblock (Documentation/admin-guide/cgroup-v2.rst, "Mounting"): memory.min and memory.low would
 // protect nobody until a reboot. In a namespace of its own the kernel ignores the options.
-cdi::Mount BoundIfShared(const SpecInput& input, cdi::Mount standard) {
+cdi::CdiMount BoundIfShared(const SpecInput& input, cdi::CdiMount standard) {
   if (standard.type != "cgroup" || !SharesCgroupNamespace(input)) return standard;
   standard.type = "bind";
   standard.host_path = input.host->PathOf("sys/fs/cgroup");
@@ -204,19 +204,19 @@ absl::StatusOr<Json> BuildMounts(const SpecInput& input, std::vector<HeldVolume>
     return depth(a) < depth(b);
   });
   Json mounts = Json::array();
-  for (const cdi::Mount& standard : StandardMounts(spec, input.request->sandbox)) {
+  for (const cdi::CdiMount& standard : StandardMounts(spec, input.request->sandbox)) {
     const bool replaced = std::any_of(own.begin(), own.end(), [&](const Json& mount) {
       return mount["destination"] == standard.container_path;
     });
     if (replaced) continue;
-    const cdi::Mount made = BoundIfShared(input, standard);
+    const cdi::CdiMount made = BoundIfShared(input, standard);
     mounts.push_back(Entry(made.container_path, made.type, made.host_path, made.options));
   }
   for (Json& mount : own) mounts.push_back(std::move(mount));
   return mounts;
 }
 
-std::vector<cdi::Mount> StandardMounts(const ContainerSpec& spec, const SandboxPlace& sandbox) {
+std::vector<cdi::CdiMount> StandardMounts(const ContainerSpec& spec, const SandboxPlace& sandbox) {
   // Shared memory is of an IPC namespace, so the segments that are files follow it.
   const auto ipc = absl::c_find_if(
       spec.extras.namespaces, [](const NamespaceChange& change) { return change.type == "ipc"; });
@@ -224,7 +224,7 @@ std::vector<cdi::Mount> StandardMounts(const ContainerSpec& spec, const SandboxP
   const bool host_ipc = sandbox.ipc_namespace.empty() || (is_changed && ipc->of_host);
   const bool own_ipc = is_changed && !ipc->of_host && ipc->path.empty();
   const std::string access = spec.security.privileged ? "rw" : "ro";
-  std::vector<cdi::Mount> mounts;
+  std::vector<cdi::CdiMount> mounts;
   const auto add = [&](std::string destination, std::string type, std::string source,
                        std::vector<std::string> options) {
     mounts.push_back({.host_path = std::move(source),

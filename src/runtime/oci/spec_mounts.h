@@ -20,7 +20,7 @@ absl::StatusOr<nlohmann::json> BuildMounts(const SpecInput& input,
 
 // The mounts that each container has, in their order, unless one of its own is at the same place:
 // the kernel's file systems and the sandbox's files.
-std::vector<cdi::Mount> StandardMounts(const ContainerSpec& spec, const SandboxPlace& sandbox);
+std::vector<cdi::CdiMount> StandardMounts(const ContainerSpec& spec, const SandboxPlace& sandbox);
 
 // The options of a container's own mount; of a mounted image, without those of the configuration.
 std::vector<std::string> MountOptions(const Mount& mount);

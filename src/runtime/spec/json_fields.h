@@ -296,7 +296,7 @@ void Fields(Visitor& visit, auto& s, const cdi::DeviceNode*) {
 }
 
 template <typename Visitor>
-void Fields(Visitor& visit, auto& s, const cdi::Mount*) {
+void Fields(Visitor& visit, auto& s, const cdi::CdiMount*) {
   auto& [host_path, container_path, type, options] = s;
   visit("host_path", host_path);
   visit("container_path", container_path);
