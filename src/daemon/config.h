@@ -31,7 +31,7 @@ struct LogConfig {
 };
 
 // Pods' networks (CNI).
-struct NetworkConfig {
+struct PodNetworkConfig {
   std::string config_dir = "/etc/cni/net.d";  // empty: pods have loopback alone
   std::vector<std::string> plugin_dirs = {"/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni"};
   int plugin_timeout = 60;              // seconds, for each execution
@@ -39,7 +39,7 @@ struct NetworkConfig {
   bool collect_garbage = false;
   bool unprivileged_ports = true;  // any user of a pod may listen at ports below 1024
   bool unprivileged_ping = true;   // and send ICMP echo requests
-  bool operator==(const NetworkConfig&) const = default;
+  bool operator==(const PodNetworkConfig&) const = default;
 };
 
 // Exec, attach and port-forward.
@@ -81,7 +81,7 @@ struct Config {
   std::string crun;             // absolute path; empty: found in PATH
   // Directories of CDI specs; a later one overrides an earlier one.
   std::vector<std::string> cdi_spec_dirs = {"/etc/cdi", "/var/run/cdi"};
-  NetworkConfig network;
+  PodNetworkConfig network;
   StreamingConfig streaming;
   KubeConfig kube;
   KubeletConfig kubelet;

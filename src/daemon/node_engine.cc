@@ -92,7 +92,7 @@ absl::Status NodeEngine::OpenRuntime() {
 }
 
 absl::Status NodeEngine::OpenNetwork() {
-  const NetworkConfig& config = in_.config.network;
+  const PodNetworkConfig& config = in_.config.network;
   network::Options options{.host = in_.host, .state = in_.state};
   options.config_directory = config.config_dir;
   options.plugin_directories = config.plugin_dirs;
