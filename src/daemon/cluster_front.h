@@ -23,8 +23,8 @@
 #include "daemon/activity.h"
 #include "daemon/config.h"
 #include "daemon/metrics.h"
-#include "daemon/node_classes.h"
 #include "daemon/node_resources.h"
+#include "daemon/qos_classes.h"
 #include "runtime/engine.h"
 #include "service/logging.h"
 
@@ -41,7 +41,7 @@ class ClusterFront {
     FsRoot state;  // keeps the told classes
     FsRoot run;    // has the socket's directory by default
     runtime::Engine* engine = nullptr;
-    NodeClasses* classes = nullptr;
+    QosClasses* classes = nullptr;
     NodeResources* node = nullptr;
     Activity* activity = nullptr;
     Log* log = nullptr;

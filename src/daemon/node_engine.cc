@@ -41,7 +41,7 @@ absl::Status NodeEngine::OpenParts() {
   PLIMSOLL_RETURN_IF_ERROR(OpenRuntime());
   PLIMSOLL_ASSIGN_OR_RETURN(
       classes_,
-      NodeClasses::Open(in_.host, in_.config, in_.driver.cgroups.get(), store_.get(), in_.log));
+      QosClasses::Open(in_.host, in_.config, in_.driver.cgroups.get(), store_.get(), in_.log));
   // The network's records are in the state directory.
   return WithRemedy(OpenNetwork(), "state directory", in_.config.state_dir);
 }

@@ -14,7 +14,7 @@
 #include "daemon/config.h"
 #include "daemon/configured_images.h"
 #include "daemon/metrics.h"
-#include "daemon/node_classes.h"
+#include "daemon/qos_classes.h"
 #include "network/network.h"
 #include "runtime/engine.h"
 #include "runtime/objects/event_log.h"
@@ -61,7 +61,7 @@ class NodeEngine {
   runtime::EventLog* events() { return &events_; }
   ConfiguredImages* images() { return images_.get(); }
   runtime::ContainerRuntime* runtime() { return runtime_.get(); }
-  NodeClasses* classes() { return classes_.get(); }
+  QosClasses* classes() { return classes_.get(); }
   cdi::Registry* cdi() { return &cdi_; }
   network::Network* network() { return network_.get(); }
 
@@ -80,7 +80,7 @@ class NodeEngine {
   runtime::EventLog events_;
   std::unique_ptr<ConfiguredImages> images_;
   std::unique_ptr<runtime::ContainerRuntime> runtime_;
-  std::unique_ptr<NodeClasses> classes_;
+  std::unique_ptr<QosClasses> classes_;
   cdi::Registry cdi_;
   std::unique_ptr<network::Network> network_;
   std::shared_ptr<runtime::Hooks> hooks_;

@@ -1,7 +1,7 @@
 // The daemon's QoS classes: made at its start, reloaded on demand, and kept in step with the
 // machine's disks.
-#ifndef PLIMSOLL_DAEMON_NODE_CLASSES_H_
-#define PLIMSOLL_DAEMON_NODE_CLASSES_H_
+#ifndef PLIMSOLL_DAEMON_QOS_CLASSES_H_
+#define PLIMSOLL_DAEMON_QOS_CLASSES_H_
 
 #include <memory>
 #include <string>
@@ -23,14 +23,14 @@
 namespace plimsoll::daemon {
 
 // Thread-safe once opened.
-class NodeClasses {
+class QosClasses {
  public:
   // All arguments outlive it. Errors as those of MakeClasses.
-  static absl::StatusOr<std::unique_ptr<NodeClasses>> Open(const FsRoot& host, const Config& config,
-                                                           linux::CgroupManager* cgroups,
-                                                           runtime::Store* store, Log* log);
-  NodeClasses(const NodeClasses&) = delete;
-  NodeClasses& operator=(const NodeClasses&) = delete;
+  static absl::StatusOr<std::unique_ptr<QosClasses>> Open(const FsRoot& host, const Config& config,
+                                                          linux::CgroupManager* cgroups,
+                                                          runtime::Store* store, Log* log);
+  QosClasses(const QosClasses&) = delete;
+  QosClasses& operator=(const QosClasses&) = delete;
 
   qos::Registry* registry() { return registry_.get(); }
   // The types that this machine can't have, one sentence each.
@@ -45,7 +45,7 @@ class NodeClasses {
   void Reload();
 
  private:
-  NodeClasses(linux::CgroupManager* cgroups, runtime::Store* store, Log* log)
+  QosClasses(linux::CgroupManager* cgroups, runtime::Store* store, Log* log)
       : log_(log), warnings_(log), freezer_(cgroups, store) {}
 
   absl::Status Make(const FsRoot& host, const Config& config, linux::CgroupManager* cgroups,
@@ -64,4 +64,4 @@ class NodeClasses {
 
 }  // namespace plimsoll::daemon
 
-#endif  // PLIMSOLL_DAEMON_NODE_CLASSES_H_
+#endif  // PLIMSOLL_DAEMON_QOS_CLASSES_H_

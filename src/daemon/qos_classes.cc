@@ -1,4 +1,4 @@
-#include "daemon/node_classes.h"
+#include "daemon/qos_classes.h"
 
 #include <utility>
 
@@ -8,19 +8,19 @@
 
 namespace plimsoll::daemon {
 
-absl::StatusOr<std::unique_ptr<NodeClasses>> NodeClasses::Open(const FsRoot& host,
-                                                               const Config& config,
-                                                               linux::CgroupManager* cgroups,
-                                                               runtime::Store* store, Log* log) {
-  std::unique_ptr<NodeClasses> classes(new NodeClasses(cgroups, store, log));
+absl::StatusOr<std::unique_ptr<QosClasses>> QosClasses::Open(const FsRoot& host,
+                                                             const Config& config,
+                                                             linux::CgroupManager* cgroups,
+                                                             runtime::Store* store, Log* log) {
+  std::unique_ptr<QosClasses> classes(new QosClasses(cgroups, store, log));
   // First: changes while the classes look at the disks must not be missed.
   if (config.classes.blockio) classes->HearOfDevices();
   PLIMSOLL_RETURN_IF_ERROR(classes->Make(host, config, cgroups, store));
   return classes;
 }
 
-absl::Status NodeClasses::Make(const FsRoot& host, const Config& config,
-                               linux::CgroupManager* cgroups, runtime::Store* store) {
+absl::Status QosClasses::Make(const FsRoot& host, const Config& config,
+                              linux::CgroupManager* cgroups, runtime::Store* store) {
   // Even if no type is configured any more.
   if (const absl::Status thawed = freezer_.Recover(); !thawed.ok()) {
     log_->Write(LogLevel::kError, "a container is still frozen from a change of its class",
@@ -45,7 +45,7 @@ absl::Status NodeClasses::Make(const FsRoot& host, const Config& config,
   return absl::OkStatus();
 }
 
-std::vector<std::string> NodeClasses::Unavailable() const {
+std::vector<std::string> QosClasses::Unavailable() const {
   std::vector<std::string> all;
   for (const qos::UnavailableType& one : registry_->unavailable()) {
     all.push_back(absl::StrCat("no QoS classes of type ", one.name, " for ",
@@ -55,14 +55,14 @@ std::vector<std::string> NodeClasses::Unavailable() const {
   return all;
 }
 
-void NodeClasses::Follow() {
+void QosClasses::Follow() {
   warnings_.Tell(registry_->Describe(/*look=*/true));
   device_news_.Listen([this] { LookAtDevicesAgain(); });
 }
 
 // The meaning of block I/O classes changes as disks come and go. Without this news only a reload
 // looks at them again.
-void NodeClasses::HearOfDevices() {
+void QosClasses::HearOfDevices() {
   auto devices = linux::UeventWatcher::Start(
       {.subsystems = {"block"}}, [this](const linux::UeventNews&) { device_news_.Tell(); });
   if (devices.ok()) {
@@ -73,14 +73,14 @@ void NodeClasses::HearOfDevices() {
               {{"error", std::string(devices.status().message())}});
 }
 
-void NodeClasses::LookAtDevicesAgain() {
+void QosClasses::LookAtDevicesAgain() {
   const absl::Status status = registry_->Refresh();
   if (status.ok()) return;
   log_->WriteLimited(LogLevel::kWarning, "not all classes were applied to new devices",
                      {{"error", std::string(status.message())}});
 }
 
-void NodeClasses::Reload() {
+void QosClasses::Reload() {
   const absl::StatusOr<std::vector<std::string>> changes = registry_->Reload();
   if (!changes.ok()) {
     log_->Write(LogLevel::kError, "classes not reloaded, the old ones stay in force",
