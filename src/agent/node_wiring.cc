@@ -71,7 +71,7 @@ absl::Status NodeWiring::StartNode(const std::string& version) {
   NodeHooks hooks;
   hooks.on_change = [this] { OnChange(); };
   hooks.adopt = [this](const NodeNumbers& now, bool is_first) { return Adopt(now, is_first); };
-  hooks.on_event = [this](const NodeEvent& event) {
+  hooks.on_event = [this](const NodeStatusEvent& event) {
     AddEvent(event.is_warning, event.reason, event.message);
   };
   hooks.on_log = [this](const std::string& line) { around_.log->Write(LogLevel::kInfo, line); };

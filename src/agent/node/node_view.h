@@ -40,7 +40,7 @@ inline constexpr char kTopologyUnsupported[] = "TopologyUnsupported";  // and mo
 inline constexpr char kCapacityChanged[] = "NodeCapacityChanged";
 
 // An event about the node.
-struct NodeEvent {
+struct NodeStatusEvent {
   bool is_warning = false;
   // A reason of Ready, kCapacityChanged, or kubelet's NodeReady and NodeNotReady.
   std::string reason;
@@ -63,7 +63,7 @@ struct NodeHooks {
   // everything stays as it was. After another error than FAILED_PRECONDITION the same topology is
   // soon tried again. Called from the node's own thread alone.
   std::function<absl::Status(const NodeNumbers& now, bool is_first)> adopt;
-  std::function<void(const NodeEvent&)> on_event;
+  std::function<void(const NodeStatusEvent&)> on_event;
   std::function<void(const std::string&)> on_log;  // a line for the log
 };
 

@@ -64,7 +64,7 @@ class NodeViewTest : public ::testing::Test {
         .hooks = {
             .on_change = [this] { ++changes_; },
             .adopt = [this](const NodeNumbers& now, bool is_first) { return Adopt(now, is_first); },
-            .on_event = [this](const NodeEvent& event) { Add(event); },
+            .on_event = [this](const NodeStatusEvent& event) { Add(event); },
             .on_log = [this](const std::string& line) { Add(line); }},
         .back_off = {.first = absl::Milliseconds(1), .longest = absl::Milliseconds(2)},
         .clock = &clock_,
@@ -148,7 +148,7 @@ class NodeViewTest : public ::testing::Test {
   std::unique_ptr<NodeView> view_;
 
  private:
-  void Add(const NodeEvent& event) {
+  void Add(const NodeStatusEvent& event) {
     absl::MutexLock lock(&mutex_);
     events_.push_back(
         absl::StrCat(event.is_warning ? "Warning " : "Normal ", event.reason, " ", event.message));

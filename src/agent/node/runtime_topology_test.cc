@@ -152,7 +152,7 @@ TEST_F(RuntimeTopologyTest, AMessageThatCannotBeDecodedMakesTheNodeNotReady) {
   std::vector<std::string> events;
   absl::Mutex mutex;
   NodeHooks hooks;
-  hooks.on_event = [&](const NodeEvent& event) {
+  hooks.on_event = [&](const NodeStatusEvent& event) {
     const absl::MutexLock lock(&mutex);
     events.push_back(event.message);
   };

@@ -59,7 +59,7 @@ struct PodHost {
   KubeEventLog& events;
   PodBoard& board;
   PodStore& store;
-  NodeFacts node;
+  PodNode node;
   // The runtime's name, asked once there are containers. Empty, or null: unknown.
   std::function<std::string()> runtime_name = nullptr;
   std::string state_directory;         // pods' directories are below it

@@ -44,7 +44,7 @@ Json TerminatedState(const ObservedContainer& container, const std::string& id,
 // Writes one pod's status.
 class Writer {
  public:
-  Writer(const PodSituation& pod, const NodeFacts& node, const Json& before, absl::Time now)
+  Writer(const PodSituation& pod, const PodNode& node, const Json& before, absl::Time now)
       : pod_(pod), node_(node), before_(before), now_(now) {}
 
   Json Write() {
@@ -276,7 +276,7 @@ class Writer {
   }
 
   const PodSituation& pod_;
-  const NodeFacts& node_;
+  const PodNode& node_;
   const Json& before_;
   const absl::Time now_;
 };
@@ -323,7 +323,7 @@ void AddAllocated(const PodRecord& record, Json& containers) {
 
 }  // namespace
 
-Json PodObject(const PodSituation& pod, const NodeFacts& node, const Json& before, absl::Time now) {
+Json PodObject(const PodSituation& pod, const PodNode& node, const Json& before, absl::Time now) {
   Json object = ObjectOfRecord(pod.record, node.name);
   object["status"] = Writer(pod, node, before, now).Write();
   return object;

@@ -24,7 +24,7 @@ struct Waiting {
 };
 
 // The same for all pods of a node.
-struct NodeFacts {
+struct PodNode {
   std::string name;
   std::string host_ip;  // empty: unknown
 };
@@ -46,8 +46,8 @@ struct PodSituation {
 
 // The record's object with metadata and status filled in. `before` is the object reported last, for
 // the times of its conditions' transitions; null: none.
-nlohmann::json PodObject(const PodSituation& pod, const NodeFacts& node,
-                         const nlohmann::json& before, absl::Time now);
+nlohmann::json PodObject(const PodSituation& pod, const PodNode& node, const nlohmann::json& before,
+                         absl::Time now);
 
 // The same of a pod that the agent has not looked at since its start: phase Unknown, and its
 // containers' states too. The record's object is that of a manifest that could be read.

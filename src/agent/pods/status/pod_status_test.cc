@@ -61,7 +61,7 @@ class PodStatusTest : public testing::Test {
   std::string failure_;
   std::map<std::string, ContainerHealth> health_;
   Json before_;
-  NodeFacts node_{"node-1", "10.0.0.1"};
+  PodNode node_{"node-1", "10.0.0.1"};
 };
 
 TEST_F(PodStatusTest, ANewPodIsPending) {
