@@ -67,8 +67,8 @@ absl::Status Joiner::TryJoin(PluginConnection& plugin) {
   return Synchronize(plugin);
 }
 
-NodePicture Joiner::Look() {
-  NodePicture picture = parts_->view.Look();
+SeenObjects Joiner::Look() {
+  SeenObjects picture = parts_->view.Look();
   absl::flat_hash_set<std::string> visible;
   for (const SeenPod& pod : picture.pods) visible.insert(pod.message.id());
   for (const SeenContainer& container : picture.containers) visible.insert(container.message.id());
@@ -85,7 +85,7 @@ NodePicture Joiner::Look() {
 absl::Status Joiner::Synchronize(PluginConnection& plugin) {
   std::vector<api::PodSandbox> pods;
   std::vector<api::Container> containers;
-  NodePicture picture = Look();
+  SeenObjects picture = Look();
   for (SeenPod& pod : picture.pods) {
     plugin.known().Add(pod.message.id(), pod.stage);
     if (pod.stage != Stage::kMaking) parts_->objects.Keep(pod.message);

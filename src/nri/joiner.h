@@ -27,7 +27,7 @@ class Joiner {
   absl::Status TryJoin(PluginConnection& plugin);
   absl::Status Synchronize(PluginConnection& plugin) ABSL_EXCLUSIVE_LOCKS_REQUIRED(parts_->turn);
   // The visible objects, and those in the making that have been hooked.
-  NodePicture Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(parts_->turn);
+  SeenObjects Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(parts_->turn);
 
   Parts* const parts_;
   Dispatcher* const dispatcher_;

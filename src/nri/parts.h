@@ -9,11 +9,11 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
 #include "base/steady_news.h"
+#include "nri/engine_view.h"
+#include "nri/kept_messages.h"
 #include "nri/makings.h"
-#include "nri/node_view.h"
 #include "nri/notification_queue.h"
 #include "nri/nri.h"
-#include "nri/objects.h"
 #include "nri/roster.h"
 #include "nri/turn.h"
 #include "runtime/engine.h"
@@ -41,9 +41,9 @@ struct Parts {
   NotificationQueue queue{10'000};
   Roster roster;
   Makings makings;
-  NodeView view;
+  EngineView view;
   Turn turn;
-  Objects objects ABSL_GUARDED_BY(turn);
+  KeptMessages objects ABSL_GUARDED_BY(turn);
 };
 
 }  // namespace plimsoll::nri

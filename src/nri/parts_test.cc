@@ -8,10 +8,10 @@
 #include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nri/kept_messages.h"
 #include "nri/known_objects.h"
 #include "nri/makings.h"
 #include "nri/notification_queue.h"
-#include "nri/objects.h"
 #include "nri/plugin_counts.h"
 #include "nri/plugin_events.h"
 #include "nri/plugin_name.h"
@@ -239,7 +239,7 @@ TEST(NotificationTest, HasTheStateThatTheEventIsAbout) {
 }
 
 TEST(ObjectsTest, KeepsWhatIsInTheMakingApart) {
-  Objects objects;
+  KeptMessages objects;
   api::PodSandbox pod;
   pod.set_id("p1");
   objects.KeepInMaking(pod);

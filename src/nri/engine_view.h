@@ -1,6 +1,6 @@
 // The node's pods and containers as messages, from the engine.
-#ifndef PLIMSOLL_NRI_NODE_VIEW_H_
-#define PLIMSOLL_NRI_NODE_VIEW_H_
+#ifndef PLIMSOLL_NRI_ENGINE_VIEW_H_
+#define PLIMSOLL_NRI_ENGINE_VIEW_H_
 
 #include <atomic>
 #include <optional>
@@ -30,18 +30,18 @@ struct SeenContainer {
   api::Container message;
   Stage stage = Stage::kCreated;
 };
-struct NodePicture {
+struct SeenObjects {
   std::vector<SeenPod> pods;
   std::vector<SeenContainer> containers;
 };
 
 // Thread-safe.
-class NodeView {
+class EngineView {
  public:
   // `run`: the engine's run directory, with the pins of namespaces; nullopt: they aren't told.
   // While `engine` is null, there is nothing to see.
-  NodeView(FsRoot host, image::ImageService* images, std::optional<FsRoot> run,
-           const std::atomic<runtime::Engine*>* engine)
+  EngineView(FsRoot host, image::ImageService* images, std::optional<FsRoot> run,
+             const std::atomic<runtime::Engine*>* engine)
       : host_(std::move(host)), images_(images), run_(std::move(run)), engine_(engine) {}
 
   // NOT_FOUND: it is gone, or not visible yet.
@@ -49,7 +49,7 @@ class NodeView {
   absl::StatusOr<api::Container> Container(const std::string& id) const;
   // All that are visible and alive. Ended containers are left out: plugins have nothing to do for
   // them, and those of today expect none.
-  NodePicture Look() const;
+  SeenObjects Look() const;
   // For records that the caller has.
   api::Container MessageOf(const runtime::HookedPod& pod,
                            const runtime::HookedContainer& container) const;
@@ -66,4 +66,4 @@ class NodeView {
 
 }  // namespace plimsoll::nri
 
-#endif  // PLIMSOLL_NRI_NODE_VIEW_H_
+#endif  // PLIMSOLL_NRI_ENGINE_VIEW_H_

@@ -1,6 +1,6 @@
 // The messages of pods and containers that plugins have been told of.
-#ifndef PLIMSOLL_NRI_OBJECTS_H_
-#define PLIMSOLL_NRI_OBJECTS_H_
+#ifndef PLIMSOLL_NRI_KEPT_MESSAGES_H_
+#define PLIMSOLL_NRI_KEPT_MESSAGES_H_
 
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@ namespace api = ::nri::pkg::api::v1alpha1;
 
 // Kept only while there are plugins: a removed container's last event needs its message. Not
 // thread-safe: the turn guards it.
-class Objects {
+class KeptMessages {
  public:
   // A pod or container in the making; the engine doesn't show it yet.
   void KeepInMaking(const api::PodSandbox& pod) { pods_[pod.id()] = {pod, true}; }
@@ -48,4 +48,4 @@ class Objects {
 
 }  // namespace plimsoll::nri
 
-#endif  // PLIMSOLL_NRI_OBJECTS_H_
+#endif  // PLIMSOLL_NRI_KEPT_MESSAGES_H_

@@ -1,4 +1,4 @@
-#include "nri/node_view.h"
+#include "nri/engine_view.h"
 
 #include <optional>
 #include <utility>
@@ -34,8 +34,8 @@ absl::Status NoEngine() {
 
 }  // namespace
 
-runtime::HookedPod NodeView::Hooked(const runtime::Engine& engine,
-                                    runtime::SandboxRecord record) const {
+runtime::HookedPod EngineView::Hooked(const runtime::Engine& engine,
+                                      runtime::SandboxRecord record) const {
   runtime::HookedPod pod;
   pod.addresses = engine.Addresses(record.id);
   if (run_) pod.place = runtime::PlaceOf(*run_, record.id, record.spec);
@@ -44,20 +44,20 @@ runtime::HookedPod NodeView::Hooked(const runtime::Engine& engine,
   return pod;
 }
 
-absl::StatusOr<api::PodSandbox> NodeView::Pod(const std::string& id) const {
+absl::StatusOr<api::PodSandbox> EngineView::Pod(const std::string& id) const {
   const runtime::Engine* const engine = engine_->load();
   if (engine == nullptr) return NoEngine();
   PLIMSOLL_ASSIGN_OR_RETURN(runtime::SandboxRecord record, engine->GetSandbox(id));
   return MakePod(Hooked(*engine, std::move(record)));
 }
 
-api::Container NodeView::MessageOf(const runtime::HookedPod& pod,
-                                   const runtime::HookedContainer& container) const {
+api::Container EngineView::MessageOf(const runtime::HookedPod& pod,
+                                     const runtime::HookedContainer& container) const {
   return MakeContainer(pod, container, &host_);
 }
 
-api::Container NodeView::MessageOf(const runtime::HookedPod& pod,
-                                   runtime::ContainerRecord record) const {
+api::Container EngineView::MessageOf(const runtime::HookedPod& pod,
+                                     runtime::ContainerRecord record) const {
   std::optional<image::Image> image;
   if (images_ != nullptr) {
     if (auto found = images_->Find(record.image_id); found.ok()) image = *std::move(found);
@@ -66,7 +66,7 @@ api::Container NodeView::MessageOf(const runtime::HookedPod& pod,
                                                  image.has_value() ? &image->config : nullptr});
 }
 
-absl::StatusOr<api::Container> NodeView::Container(const std::string& id) const {
+absl::StatusOr<api::Container> EngineView::Container(const std::string& id) const {
   const runtime::Engine* const engine = engine_->load();
   if (engine == nullptr) return NoEngine();
   PLIMSOLL_ASSIGN_OR_RETURN(runtime::ContainerRecord record, engine->GetContainer(id));
@@ -74,8 +74,8 @@ absl::StatusOr<api::Container> NodeView::Container(const std::string& id) const 
   return MessageOf(Hooked(*engine, std::move(sandbox)), std::move(record));
 }
 
-NodePicture NodeView::Look() const {
-  NodePicture picture;
+SeenObjects EngineView::Look() const {
+  SeenObjects picture;
   const runtime::Engine* const engine = engine_->load();
   if (engine == nullptr) return picture;
   for (runtime::SandboxRecord& record : engine->ListSandboxes()) {

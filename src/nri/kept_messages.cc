@@ -1,32 +1,32 @@
-#include "nri/objects.h"
+#include "nri/kept_messages.h"
 
 namespace plimsoll::nri {
 
-void Objects::PodIsVisible(const std::string& id) {
+void KeptMessages::PodIsVisible(const std::string& id) {
   if (auto found = pods_.find(id); found != pods_.end()) found->second.in_making = false;
 }
 
-const api::PodSandbox* Objects::Pod(const std::string& id) const {
+const api::PodSandbox* KeptMessages::Pod(const std::string& id) const {
   const auto found = pods_.find(id);
   return found == pods_.end() ? nullptr : &found->second.message;
 }
 
-const api::Container* Objects::Container(const std::string& id) const {
+const api::Container* KeptMessages::Container(const std::string& id) const {
   const auto found = containers_.find(id);
   return found == containers_.end() ? nullptr : &found->second.message;
 }
 
-void Objects::Forget(const std::string& id) {
+void KeptMessages::Forget(const std::string& id) {
   pods_.erase(id);
   containers_.erase(id);
 }
 
-void Objects::Clear() {
+void KeptMessages::Clear() {
   pods_.clear();
   containers_.clear();
 }
 
-std::vector<api::PodSandbox> Objects::PodsInMaking() const {
+std::vector<api::PodSandbox> KeptMessages::PodsInMaking() const {
   std::vector<api::PodSandbox> pods;
   for (const auto& [id, kept] : pods_) {
     if (kept.in_making) pods.push_back(kept.message);
@@ -34,7 +34,7 @@ std::vector<api::PodSandbox> Objects::PodsInMaking() const {
   return pods;
 }
 
-std::vector<api::Container> Objects::ContainersInMaking() const {
+std::vector<api::Container> KeptMessages::ContainersInMaking() const {
   std::vector<api::Container> containers;
   for (const auto& [id, kept] : containers_) {
     if (kept.in_making) containers.push_back(kept.message);
