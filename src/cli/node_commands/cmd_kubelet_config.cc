@@ -63,8 +63,8 @@ absl::StatusOr<topology::Topology> ToldTopology(const CommandContext& context,
   return absl::UnavailableError("the daemon has told no topology");
 }
 
-absl::StatusOr<kubelet::NodeShare> ShareHere(const CommandContext& context,
-                                             const KubeletConfigArguments& arguments) {
+absl::StatusOr<kubelet::KubeletShare> ShareHere(const CommandContext& context,
+                                                const KubeletConfigArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const topology::Topology told,
                             ToldTopology(context, arguments.topology));
   std::string program;
@@ -77,7 +77,7 @@ absl::StatusOr<kubelet::NodeShare> ShareHere(const CommandContext& context,
   PLIMSOLL_ASSIGN_OR_RETURN(const topology::Machine machine, topology::Discover(root, program));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto online,
                             topology::ReadList(root, absl::StrCat(topology::kCpuFiles, "/online")));
-  PLIMSOLL_ASSIGN_OR_RETURN(kubelet::NodeShare share,
+  PLIMSOLL_ASSIGN_OR_RETURN(kubelet::KubeletShare share,
                             kubelet::ShareOf(told, machine, online.value_or(machine.cpus)));
   for (auto& [id, node] : share.nodes) {
     const std::string file = absl::StrCat(topology::kNodeFiles, "/node", id, "/meminfo");
@@ -139,7 +139,7 @@ absl::StatusOr<kubelet::Configuration> ReadConfiguration(const std::string& file
 
 absl::StatusOr<int> PrintDropIn(const CommandContext& context,
                                 const KubeletConfigArguments& arguments) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const kubelet::NodeShare share, ShareHere(context, arguments));
+  PLIMSOLL_ASSIGN_OR_RETURN(const kubelet::KubeletShare share, ShareHere(context, arguments));
   PLIMSOLL_ASSIGN_OR_RETURN(
       const kubelet::Configuration present,
       ReadConfiguration(arguments.beside, arguments.config_dir, EmptyFiles::kPassedOver));
@@ -173,7 +173,7 @@ void AddFound(const std::string& file, const std::vector<kubelet::KubeletFinding
 
 absl::Status CheckStateFile(const KubeletConfigArguments& arguments,
                             const kubelet::Configuration& configuration,
-                            const kubelet::NodeShare& share, std::vector<FoundIn>* found) {
+                            const kubelet::KubeletShare& share, std::vector<FoundIn>* found) {
   const std::string& root = arguments.kubelet_root;
   const std::string path = absl::StrCat(root.empty() ? kKubeletRoot : root, "/cpu_manager_state");
   const auto text = ReadUserFile(path, FileKinds::kRegularOrPipe, kMostStateBytes);
@@ -204,7 +204,7 @@ void PrintFound(const std::vector<FoundIn>& found) {
 }
 
 // The running kubelet's configuration, which then is that of its state.
-absl::Status CheckConfigz(const std::string& file, const kubelet::NodeShare& share,
+absl::Status CheckConfigz(const std::string& file, const kubelet::KubeletShare& share,
                           const std::string& endpoint, kubelet::Configuration* configuration,
                           std::vector<FoundIn>* found) {
   if (file.empty()) return absl::OkStatus();
@@ -217,7 +217,7 @@ absl::Status CheckConfigz(const std::string& file, const kubelet::NodeShare& sha
 // An error of one file leaves the findings of those before it.
 absl::StatusOr<int> CheckKubelet(const CommandContext& context,
                                  const KubeletConfigArguments& arguments) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const kubelet::NodeShare share, ShareHere(context, arguments));
+  PLIMSOLL_ASSIGN_OR_RETURN(const kubelet::KubeletShare share, ShareHere(context, arguments));
   PLIMSOLL_ASSIGN_OR_RETURN(
       kubelet::Configuration configuration,
       ReadConfiguration(arguments.check, arguments.config_dir, EmptyFiles::kRefused));

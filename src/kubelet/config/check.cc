@@ -14,7 +14,7 @@ constexpr char kState[] = "cpu_manager_state";
 
 class CpuChecks {
  public:
-  CpuChecks(const Configuration& configuration, const NodeShare& share,
+  CpuChecks(const Configuration& configuration, const KubeletShare& share,
             std::vector<KubeletFinding>* findings)
       : configuration_(configuration), share_(share), findings_(findings) {}
 
@@ -112,7 +112,7 @@ class CpuChecks {
   }
 
   const Configuration& configuration_;
-  const NodeShare& share_;
+  const KubeletShare& share_;
   std::vector<KubeletFinding>* const findings_;
 };
 
@@ -133,7 +133,7 @@ void CheckEndpoint(const std::string& found, const std::string& endpoint,
 }  // namespace
 
 std::vector<KubeletFinding> CheckConfiguration(const Configuration& configuration,
-                                               const NodeShare& share,
+                                               const KubeletShare& share,
                                                const std::string& endpoint) {
   std::vector<KubeletFinding> findings;
   CheckEndpoint(configuration.container_runtime_endpoint, endpoint, &findings);
@@ -143,7 +143,7 @@ std::vector<KubeletFinding> CheckConfiguration(const Configuration& configuratio
 }
 
 std::vector<KubeletFinding> CheckState(const CpuState& state, const Configuration& configuration,
-                                       const NodeShare& share) {
+                                       const KubeletShare& share) {
   std::vector<KubeletFinding> findings;
   const auto add = [&](std::string message) { findings.push_back({true, kState, message}); };
   constexpr char kRemedy[] = ": drain the node, stop kubelet, remove the file, start kubelet";

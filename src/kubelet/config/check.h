@@ -22,11 +22,12 @@ struct KubeletFinding {
 
 // `endpoint` is plimsolld's: "unix:///run/plimsoll/plimsoll.sock".
 std::vector<KubeletFinding> CheckConfiguration(const Configuration& configuration,
-                                               const NodeShare& share, const std::string& endpoint);
+                                               const KubeletShare& share,
+                                               const std::string& endpoint);
 
 // `state` is that of a kubelet with the configuration, running or not.
 std::vector<KubeletFinding> CheckState(const CpuState& state, const Configuration& configuration,
-                                       const NodeShare& share);
+                                       const KubeletShare& share);
 
 }  // namespace plimsoll::kubelet
 

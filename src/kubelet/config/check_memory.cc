@@ -15,7 +15,7 @@ constexpr char kReservedMemory[] = "reservedMemory";
 
 class MemoryChecks {
  public:
-  MemoryChecks(const Configuration& configuration, const NodeShare& share,
+  MemoryChecks(const Configuration& configuration, const KubeletShare& share,
                std::vector<KubeletFinding>* findings)
       : configuration_(configuration), share_(share), findings_(findings) {}
 
@@ -103,13 +103,13 @@ class MemoryChecks {
   }
 
   const Configuration& configuration_;
-  const NodeShare& share_;
+  const KubeletShare& share_;
   std::vector<KubeletFinding>* const findings_;
 };
 
 }  // namespace
 
-void CheckMemory(const Configuration& configuration, const NodeShare& share,
+void CheckMemory(const Configuration& configuration, const KubeletShare& share,
                  std::vector<KubeletFinding>* findings) {
   MemoryChecks(configuration, share, findings).Run();
 }

@@ -9,7 +9,7 @@
 namespace plimsoll::kubelet {
 
 // Adds its findings.
-void CheckMemory(const Configuration& configuration, const NodeShare& share,
+void CheckMemory(const Configuration& configuration, const KubeletShare& share,
                  std::vector<KubeletFinding>* findings);
 
 }  // namespace plimsoll::kubelet

@@ -130,7 +130,7 @@ TEST(CheckTest, MemoryBeyondThePodsPart) {
 }
 
 TEST(CheckTest, StaticMemoryNeedsEqualSumsAndTheRightNodes) {
-  const NodeShare share = TwoNodesShare();
+  const KubeletShare share = TwoNodesShare();
   Configuration configuration = RightWithStaticMemory();
   configuration.reserved_memory[0].numa_node = 1;
   EXPECT_THAT(CheckConfiguration(configuration, share, kSocket),
@@ -147,7 +147,7 @@ TEST(CheckTest, StaticMemoryNeedsEqualSumsAndTheRightNodes) {
 }
 
 TEST(CheckTest, SwapIsNamedWherePodsMayUseIt) {
-  NodeShare share = SmallShare();
+  KubeletShare share = SmallShare();
   share.swap = kGi;
   EXPECT_THAT(CheckConfiguration(Right(), share, kSocket), IsEmpty());
   Configuration configuration = Right();

@@ -51,22 +51,22 @@ inline topology::Zone ZoneOf(uint32_t id, const std::string& cpus,
   return zone;
 }
 
-inline NodeShare ShareOfZones(const std::vector<topology::Zone>& zones,
-                              const topology::Machine& machine) {
+inline KubeletShare ShareOfZones(const std::vector<topology::Zone>& zones,
+                                 const topology::Machine& machine) {
   const auto share = ShareOf({zones}, machine, machine.cpus);
   EXPECT_TRUE(share.ok()) << share.status();
-  return share.value_or(NodeShare());
+  return share.value_or(KubeletShare());
 }
 
 // Eight CPUs and 16 GiB, of which pods have CPUs 2-7 and 12 GiB.
-inline NodeShare SmallShare() {
+inline KubeletShare SmallShare() {
   return ShareOfZones({ZoneOf(0, "2-7", {{"memory", "12Gi"}})},
                       MachineOf({NodeOf(0, "0-7", 16 * kGi)}));
 }
 
 // Two nodes of four CPUs and 8 GiB, of which pods have all of node 1 and 75% of node 0 with CPUs
 // 1-3. Each has 512 pages of 2 MiB, node 0's are not pods'.
-inline NodeShare TwoNodesShare() {
+inline KubeletShare TwoNodesShare() {
   return ShareOfZones({ZoneOf(0, "1-3", {{"memory", "6Gi"}, {"hugepages-2Mi", "0"}}),
                        ZoneOf(1, "4-7", {{"memory", "8Gi"}, {"hugepages-2Mi", "1Gi"}})},
                       MachineOf({NodeOf(0, "0-3", 8 * kGi, 512), NodeOf(1, "4-7", 8 * kGi, 512)}));

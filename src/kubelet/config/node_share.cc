@@ -30,7 +30,7 @@ absl::Status OfAnotherMachine(absl::string_view what) {
 
 // Adds a zone's resources to the sums, and to its NUMA node's.
 absl::Status AddResources(const Zone& zone, std::map<std::string, uint64_t>* told_pages,
-                          NodeShare* share) {
+                          KubeletShare* share) {
   NumaShare* node = nullptr;
   if (topology::IsOfType(zone, topology::kNumaNode)) {
     const auto number = topology::NumberOf(zone);
@@ -64,7 +64,7 @@ std::string PagesName(uint64_t page_bytes) {
 }
 
 // "hugepages-2Mi" -> bytes.
-std::map<std::string, uint64_t> AddNodes(const topology::Machine& machine, NodeShare* share) {
+std::map<std::string, uint64_t> AddNodes(const topology::Machine& machine, KubeletShare* share) {
   std::map<std::string, uint64_t> pages;
   for (const topology::NumaNode& node : machine.nodes) {
     NumaShare& added = share->nodes[node.id];
@@ -77,7 +77,7 @@ std::map<std::string, uint64_t> AddNodes(const topology::Machine& machine, NodeS
   return pages;
 }
 
-absl::Status CheckFits(const NodeShare& share) {
+absl::Status CheckFits(const KubeletShare& share) {
   if (!share.told_cpus.IsSubsetOf(share.cpus)) {
     return OfAnotherMachine(absl::StrCat("CPUs ", share.told_cpus.Difference(share.cpus).ToString(),
                                          ", and CPUs ", share.cpus.ToString(), " are online"));
@@ -93,24 +93,24 @@ absl::Status CheckFits(const NodeShare& share) {
 
 }  // namespace
 
-CpuSet NodeShare::LeftOut() const {
+CpuSet KubeletShare::LeftOut() const {
   return has_numbers ? cpus.Difference(told_cpus) : CpuSet();
 }
 
-uint64_t NodeShare::PlainMemory() const {
+uint64_t KubeletShare::PlainMemory() const {
   uint64_t sum = 0;
   for (const auto& [id, node] : nodes) sum += Minus(node.memory, node.hugepages);
   return sum;
 }
 
-uint64_t NodeShare::ToldPlainMemory() const {
+uint64_t KubeletShare::ToldPlainMemory() const {
   return Minus(told_memory, told_hugepages);
 }
 
-absl::StatusOr<NodeShare> ShareOf(const topology::Topology& told, const topology::Machine& machine,
-                                  const CpuSet& online) {
+absl::StatusOr<KubeletShare> ShareOf(const topology::Topology& told,
+                                     const topology::Machine& machine, const CpuSet& online) {
   PLIMSOLL_ASSIGN_OR_RETURN(const topology::ZoneTree tree, topology::ZoneTree::Build(told));
-  NodeShare share{.cpus = online.Union(machine.cpus), .swap = machine.swap_bytes.value_or(0)};
+  KubeletShare share{.cpus = online.Union(machine.cpus), .swap = machine.swap_bytes.value_or(0)};
   const std::map<std::string, uint64_t> pages = AddNodes(machine, &share);
   std::map<std::string, uint64_t> told_pages;
   for (const Zone& zone : told.zones) {

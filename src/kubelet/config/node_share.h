@@ -28,7 +28,7 @@ struct NumaShare {
   uint64_t told_hugepages = 0;
 };
 
-struct NodeShare {
+struct KubeletShare {
   resources::CpuSet cpus;  // online
   // The told topology names CPUs. Without, it has their number alone, and `told_cpus` is empty.
   bool has_numbers = false;
@@ -53,8 +53,9 @@ struct NodeShare {
 // `machine` lacks because a cpuset keeps containers from them. FAILED_PRECONDITION: the topology
 // names CPUs or NUMA nodes that the machine lacks, or more memory than it has; INVALID_ARGUMENT: it
 // is no tree.
-absl::StatusOr<NodeShare> ShareOf(const topology::Topology& told, const topology::Machine& machine,
-                                  const resources::CpuSet& online);
+absl::StatusOr<KubeletShare> ShareOf(const topology::Topology& told,
+                                     const topology::Machine& machine,
+                                     const resources::CpuSet& online);
 
 }  // namespace plimsoll::kubelet
 

@@ -13,7 +13,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 
 TEST(NodeShareTest, OneNode) {
-  const NodeShare share = SmallShare();
+  const KubeletShare share = SmallShare();
   EXPECT_EQ(share.LeftOut().ToString(), "0-1");
   EXPECT_EQ(share.told_cpu_count, 6u);
   EXPECT_EQ(share.PlainMemory(), 16 * kGi);
@@ -22,7 +22,7 @@ TEST(NodeShareTest, OneNode) {
 }
 
 TEST(NodeShareTest, HugePagesAreNoPlainMemory) {
-  const NodeShare share = TwoNodesShare();
+  const KubeletShare share = TwoNodesShare();
   EXPECT_EQ(share.LeftOut().ToString(), "0");
   EXPECT_EQ(share.PlainMemory(), 14 * kGi);
   EXPECT_EQ(share.ToldPlainMemory(), 13 * kGi);
@@ -38,7 +38,7 @@ TEST(NodeShareTest, CpusOutsideOfCpusetsAreLeftOut) {
 }
 
 TEST(NodeShareTest, ANodeThatIsNotToldIsLeftOut) {
-  const NodeShare share =
+  const KubeletShare share =
       ShareOfZones({ZoneOf(1, "4-7", {{"memory", "8Gi"}})},
                    MachineOf({NodeOf(0, "0-3", 8 * kGi), NodeOf(1, "4-7", 8 * kGi)}));
   EXPECT_EQ(share.LeftOut().ToString(), "0-3");
@@ -48,7 +48,7 @@ TEST(NodeShareTest, ANodeThatIsNotToldIsLeftOut) {
 TEST(NodeShareTest, WithoutNumbersCpusAreCounted) {
   topology::Zone zone = ZoneOf(0, "0-2", {{"memory", "1Gi"}});
   zone.attributes.clear();
-  const NodeShare share = ShareOfZones({zone}, MachineOf({NodeOf(0, "0-3", kGi)}));
+  const KubeletShare share = ShareOfZones({zone}, MachineOf({NodeOf(0, "0-3", kGi)}));
   EXPECT_FALSE(share.has_numbers);
   EXPECT_EQ(share.told_cpu_count, 3u);
   EXPECT_TRUE(share.LeftOut().Empty());
@@ -57,7 +57,7 @@ TEST(NodeShareTest, WithoutNumbersCpusAreCounted) {
 TEST(NodeShareTest, MemoryOfAHiddenLevelIsOfNoNode) {
   topology::Zone zone = ZoneOf(0, "0-3", {{"memory", "1Gi"}});
   zone.type = topology::kPackage;
-  const NodeShare share = ShareOfZones({zone}, MachineOf({NodeOf(0, "0-3", 2 * kGi)}));
+  const KubeletShare share = ShareOfZones({zone}, MachineOf({NodeOf(0, "0-3", 2 * kGi)}));
   EXPECT_TRUE(share.has_hidden_nodes);
   EXPECT_EQ(share.ToldPlainMemory(), kGi);
 }

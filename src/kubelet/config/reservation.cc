@@ -24,7 +24,7 @@ uint64_t LeftOf(const NumaShare& node) {
   return LessThan(PlainOf(node), LessThan(node.told_memory, node.told_hugepages));
 }
 
-absl::Status ReserveCpus(const NodeShare& share, Reservation* made) {
+absl::Status ReserveCpus(const KubeletShare& share, Reservation* made) {
   made->cpus = share.LeftOut().ToString();
   if (!share.has_numbers) {
     made->cpu_count = LessThan(share.cpus.Size(), share.told_cpu_count);
@@ -42,7 +42,7 @@ absl::Status ReserveCpus(const NodeShare& share, Reservation* made) {
 }
 
 // Takes what eviction and kubelet need beyond the untold memory from the largest nodes.
-void TakeFromNodes(const NodeShare& share, uint64_t bytes, Reservation* made) {
+void TakeFromNodes(const KubeletShare& share, uint64_t bytes, Reservation* made) {
   while (bytes > 0) {
     uint32_t largest = 0;
     uint64_t free = 0;
@@ -60,7 +60,7 @@ void TakeFromNodes(const NodeShare& share, uint64_t bytes, Reservation* made) {
   }
 }
 
-absl::Status ReserveNodes(const NodeShare& share, uint64_t beyond, Reservation* made) {
+absl::Status ReserveNodes(const KubeletShare& share, uint64_t beyond, Reservation* made) {
   if (share.has_hidden_nodes) {
     return absl::FailedPreconditionError(
         "static memory is reserved by NUMA node, and the topology has memory outside of NUMA "
@@ -88,14 +88,14 @@ absl::Status ReserveNodes(const NodeShare& share, uint64_t beyond, Reservation* 
   return absl::OkStatus();
 }
 
-uint64_t LeftMemory(const NodeShare& share) {
+uint64_t LeftMemory(const KubeletShare& share) {
   if (share.has_hidden_nodes) return LessThan(share.PlainMemory(), share.ToldPlainMemory());
   uint64_t left = 0;
   for (const auto& [id, node] : share.nodes) left += LeftOf(node);
   return left;
 }
 
-absl::Status ReserveMemory(const NodeShare& share, const ReservationOptions& options,
+absl::Status ReserveMemory(const KubeletShare& share, const ReservationOptions& options,
                            Reservation* made) {
   const uint64_t left = LeftMemory(share);
   const uint64_t others = options.eviction_bytes + options.kube_bytes;
@@ -117,7 +117,7 @@ absl::Status ReserveMemory(const NodeShare& share, const ReservationOptions& opt
   return options.static_memory ? ReserveNodes(share, beyond, made) : absl::OkStatus();
 }
 
-void NoteWhatStays(const NodeShare& share, Reservation* made) {
+void NoteWhatStays(const KubeletShare& share, Reservation* made) {
   for (const auto& [name, bytes] : share.left_hugepages) {
     made->notes.push_back(absl::StrCat(name,
                                        ": kubelet can't reserve huge pages. Pods may get the ",
@@ -133,7 +133,7 @@ void NoteWhatStays(const NodeShare& share, Reservation* made) {
 
 }  // namespace
 
-absl::StatusOr<Reservation> Reserve(const NodeShare& share, const ReservationOptions& options) {
+absl::StatusOr<Reservation> Reserve(const KubeletShare& share, const ReservationOptions& options) {
   Reservation made{.endpoint = options.endpoint,
                    .static_cpus = options.static_cpus,
                    .static_memory = options.static_memory};

@@ -36,7 +36,7 @@ struct Reservation {
 
 // FAILED_PRECONDITION: kubelet wouldn't start (static CPUs without a CPU left out, static memory
 // without any reserved), or the topology has no NUMA nodes for static memory.
-absl::StatusOr<Reservation> Reserve(const NodeShare& share, const ReservationOptions& options);
+absl::StatusOr<Reservation> Reserve(const KubeletShare& share, const ReservationOptions& options);
 
 // A drop-in for kubelet's --config-dir, with the notes as comments.
 std::string ToDropIn(const Reservation& reservation);

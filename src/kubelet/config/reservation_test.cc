@@ -26,7 +26,7 @@ ReservationOptions Defaults() {
   return {.endpoint = kEndpoint, .eviction_bytes = 100 * kMi};
 }
 
-Reservation Made(const NodeShare& share, const ReservationOptions& options) {
+Reservation Made(const KubeletShare& share, const ReservationOptions& options) {
   const auto made = Reserve(share, options);
   EXPECT_TRUE(made.ok()) << made.status();
   return made.value_or(Reservation());
@@ -59,7 +59,7 @@ TEST(ReservationTest, TwoNodesByNode) {
 }
 
 TEST(ReservationTest, EvictionBeyondWhatIsLeftOutIsTheLargestNodes) {
-  const NodeShare whole =
+  const KubeletShare whole =
       ShareOfZones({ZoneOf(0, "1-3", {{"memory", "2Gi"}}), ZoneOf(1, "4-7", {{"memory", "8Gi"}})},
                    MachineOf({NodeOf(0, "0-3", 2 * kGi), NodeOf(1, "4-7", 8 * kGi)}));
   ReservationOptions options = Defaults();
@@ -71,7 +71,7 @@ TEST(ReservationTest, EvictionBeyondWhatIsLeftOutIsTheLargestNodes) {
 }
 
 TEST(ReservationTest, ANodeLeftOutIsReservedWhole) {
-  const NodeShare share =
+  const KubeletShare share =
       ShareOfZones({ZoneOf(1, "4-7", {{"memory", "8Gi"}})},
                    MachineOf({NodeOf(0, "0-3", 8 * kGi, 512), NodeOf(1, "4-7", 8 * kGi)}));
   ReservationOptions options = Defaults();
@@ -83,15 +83,15 @@ TEST(ReservationTest, ANodeLeftOutIsReservedWhole) {
 
 // A share in percent is whole pages, not whole MiB: what is printed is exact.
 TEST(ReservationTest, AmountsAreExact) {
-  const NodeShare share = ShareOfZones({ZoneOf(0, "1-3", {{"memory", "12058624Ki"}})},
-                                       MachineOf({NodeOf(0, "0-3", 16078164 * 1024ull)}));
+  const KubeletShare share = ShareOfZones({ZoneOf(0, "1-3", {{"memory", "12058624Ki"}})},
+                                          MachineOf({NodeOf(0, "0-3", 16078164 * 1024ull)}));
   const Reservation made = Made(share, Defaults());
   EXPECT_EQ(made.system_bytes, (16078164 - 12058624) * 1024ull - 100 * kMi);
   EXPECT_THAT(ToDropIn(made), HasSubstr("memory: \"3917140Ki\"\n"));
 }
 
 TEST(ReservationTest, StaticCpusNeedAReservedOne) {
-  const NodeShare whole =
+  const KubeletShare whole =
       ShareOfZones({ZoneOf(0, "0-3", {{"memory", "1Gi"}})}, MachineOf({NodeOf(0, "0-3", kGi)}));
   ReservationOptions options = Defaults();
   EXPECT_EQ(Made(whole, options).cpus, "");
@@ -110,13 +110,13 @@ TEST(ReservationTest, StaticMemoryNeedsNodesAndSomeMemory) {
   EXPECT_THAT(Reserve(ShareOfZones({package}, machine), options).status().message(),
               HasSubstr("outside of NUMA nodes"));
   options.eviction_bytes = 0;
-  const NodeShare whole = ShareOfZones({ZoneOf(0, "0-3", {{"memory", "1Gi"}})}, machine);
+  const KubeletShare whole = ShareOfZones({ZoneOf(0, "0-3", {{"memory", "1Gi"}})}, machine);
   EXPECT_THAT(Reserve(whole, options).status().message(), HasSubstr("nothing is"));
 }
 
 // A kernel whose node files leave out memory that came later.
 TEST(ReservationTest, NodeFilesThatCountLessAreNamed) {
-  NodeShare share = SmallShare();
+  KubeletShare share = SmallShare();
   share.nodes[0].file_memory = 10 * kGi;
   ReservationOptions options = Defaults();
   EXPECT_THAT(Made(share, options).notes, IsEmpty()) << "they matter to static memory alone";
@@ -141,7 +141,7 @@ TEST(ReservationTest, CpusWithoutNumbersAreReservedByCount) {
 TEST(ReservationTest, SwapIsNotReserved) {
   topology::Machine machine = MachineOf({NodeOf(0, "0-3", kGi)});
   machine.swap_bytes = 2 * kGi;
-  const NodeShare share = ShareOfZones({ZoneOf(0, "1-3", {{"memory", "512Mi"}})}, machine);
+  const KubeletShare share = ShareOfZones({ZoneOf(0, "1-3", {{"memory", "512Mi"}})}, machine);
   EXPECT_THAT(Made(share, Defaults()).notes, Contains(HasSubstr("swap")));
 }
 
@@ -173,7 +173,7 @@ TEST(ReservationTest, AsJson) {
 
 // The printed configuration passes the check, in both forms.
 TEST(ReservationTest, WhatIsPrintedHasNoConflict) {
-  for (const NodeShare& share : {SmallShare(), TwoNodesShare()}) {
+  for (const KubeletShare& share : {SmallShare(), TwoNodesShare()}) {
     for (const bool is_static : {false, true}) {
       ReservationOptions options = Defaults();
       options.static_cpus = is_static;
