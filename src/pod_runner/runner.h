@@ -38,7 +38,7 @@ struct RunnerOptions {
   // The daemon's class types of pods (see PodContext).
   std::set<std::string> pod_class_types;
   // ConfigMaps and Secrets; nullptr: there are none. Outlives the Runner.
-  const Objects* objects = nullptr;
+  const ConfigObjects* objects = nullptr;
   std::map<std::string, std::string> image_ids;  // of image volumes (see PodContext)
   SeccompRules seccomp;
   std::string network_fault;        // NetworkFault, before the pod

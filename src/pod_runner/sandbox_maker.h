@@ -40,7 +40,7 @@ class SandboxMaker {
   struct Options {
     std::string state_directory;                   // the daemon's
     std::set<std::string> pod_class_types;         // see PodContext
-    const Objects* objects = nullptr;              // see PodContext
+    const ConfigObjects* objects = nullptr;        // see PodContext
     std::map<std::string, std::string> image_ids;  // see PodContext
     SeccompRules seccomp;
     std::function<bool()> interrupted;  // asked while a lock is waited for

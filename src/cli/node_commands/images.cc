@@ -189,8 +189,9 @@ void NoteForeignArchitecture(pod::Client& client, const std::string& reference) 
 namespace {
 
 // Tries the pod's Secrets, then the user's login; without either the pull is anonymous.
-absl::Status PullFor(pod::Client& client, const pod::Manifest& pod, const pod::Objects* objects,
-                     const std::string& auth_file, const std::string& reference) {
+absl::Status PullFor(pod::Client& client, const pod::Manifest& pod,
+                     const pod::ConfigObjects* objects, const std::string& auth_file,
+                     const std::string& reference) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pod::Credentials> secrets,
                             pod::PullCredentials(pod, objects, reference));
   absl::Status failed;
@@ -208,7 +209,7 @@ absl::Status PullFor(pod::Client& client, const pod::Manifest& pod, const pod::O
   return PullWithProgress(client, reference, auth).status();
 }
 
-void NoteMissingPullSecrets(const pod::Manifest& pod, const pod::Objects* objects) {
+void NoteMissingPullSecrets(const pod::Manifest& pod, const pod::ConfigObjects* objects) {
   for (const std::string& name : pod::MissingPullSecrets(pod, objects)) {
     PrintNote(absl::StrCat(
         "note: ", pod.file, ": spec.imagePullSecrets: there is no ",
@@ -253,7 +254,7 @@ absl::StatusOr<cri::Image> EnsureImage(pod::PodImages& images, const pod::Needed
 
 absl::StatusOr<std::map<std::string, std::string>> EnsureImages(pod::Client& client,
                                                                 const pod::Manifest& pod,
-                                                                const pod::Objects* objects,
+                                                                const pod::ConfigObjects* objects,
                                                                 const std::string& auth_file) {
   NoteMissingPullSecrets(pod, objects);
   pod::PodImages images(client, [&](const std::string& reference) {

@@ -47,7 +47,7 @@ void NoteForeignArchitecture(pod::Client& client, const std::string& reference);
 // as root, and would.
 absl::StatusOr<std::map<std::string, std::string>> EnsureImages(pod::Client& client,
                                                                 const pod::Manifest& pod,
-                                                                const pod::Objects* objects,
+                                                                const pod::ConfigObjects* objects,
                                                                 const std::string& auth_file);
 
 }  // namespace plimsoll::cli

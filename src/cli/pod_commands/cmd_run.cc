@@ -115,16 +115,16 @@ void NoteFields(const std::vector<pod::Manifest>& pods, bool with_agent) {
 }
 
 // nullopt: none were asked for.
-absl::StatusOr<std::optional<pod::Objects>> ReadObjects(const std::string& directory) {
+absl::StatusOr<std::optional<pod::ConfigObjects>> ReadObjects(const std::string& directory) {
   if (directory.empty()) return std::nullopt;
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string path, FromRoot(directory));
-  absl::StatusOr<pod::Objects> objects = pod::Objects::ReadDirectory(root, path);
+  absl::StatusOr<pod::ConfigObjects> objects = pod::ConfigObjects::ReadDirectory(root, path);
   if (!objects.ok()) return Annotate(objects.status(), "--objects");
   return *std::move(objects);
 }
 
-void NoteLeftOut(const pod::Manifest& pod, const pod::Objects* objects) {
+void NoteLeftOut(const pod::Manifest& pod, const pod::ConfigObjects* objects) {
   pod::PodContext context;
   context.objects = objects;
   for (const pod::ContainerManifest& container : pod.containers) {
@@ -134,7 +134,8 @@ void NoteLeftOut(const pod::Manifest& pod, const pod::Objects* objects) {
   }
 }
 
-absl::Status CheckAllObjects(const std::vector<pod::Manifest>& pods, const pod::Objects* objects) {
+absl::Status CheckAllObjects(const std::vector<pod::Manifest>& pods,
+                             const pod::ConfigObjects* objects) {
   absl::Status problems;
   for (const pod::Manifest& pod : pods) {
     NoteLeftOut(pod, objects);
@@ -241,8 +242,9 @@ bool MayEndAContainer(const node::Event& event) {
 }
 
 absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& arguments,
-                            const std::vector<pod::Manifest>& pods, const pod::Objects* objects,
-                            Interrupts& interrupts, pod::Client& client, std::atomic<bool>& begun) {
+                            const std::vector<pod::Manifest>& pods,
+                            const pod::ConfigObjects* objects, Interrupts& interrupts,
+                            pod::Client& client, std::atomic<bool>& begun) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto namesake, pod::FindNamesake(client, pods));
   if (namesake) return WithRemedy(pod::NameIsTaken(*namesake), *namesake);
   PLIMSOLL_ASSIGN_OR_RETURN(const auto daemon, client.own().DaemonStatus());
@@ -359,8 +361,9 @@ absl::StatusOr<int> Run(const CommandContext& context, RunArguments arguments) {
   } else {
     NoteFields(pods, /*with_agent=*/false);
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<pod::Objects> read, ReadObjects(arguments.objects));
-  const pod::Objects* objects = read ? &*read : nullptr;
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<pod::ConfigObjects> read,
+                            ReadObjects(arguments.objects));
+  const pod::ConfigObjects* objects = read ? &*read : nullptr;
   PLIMSOLL_RETURN_IF_ERROR(CheckAllObjects(pods, objects));
   Interrupts interrupts;  // before gRPC starts its threads
   PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<pod::Client> client, context.ConnectToBringIn());

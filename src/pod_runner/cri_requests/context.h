@@ -104,7 +104,7 @@ struct PodContext {
   // The node's cpu, memory, ...: the limits of a container that has none (resourceFieldRef).
   resources::ResourceList allocatable;
   // ConfigMaps and Secrets; nullptr: there are none. Outlives this.
-  const Objects* objects = nullptr;
+  const ConfigObjects* objects = nullptr;
   // Mounted at /etc/hosts of each container (see hosts_file.h); empty: the runtime gives one.
   std::string hosts_file;
   // Files for termination messages, by container; a container without one has no such mount.

@@ -118,8 +118,8 @@ absl::StatusOr<std::string> ResourceValue(const Manifest& pod, const ContainerMa
 absl::StatusOr<const Object*> FindObject(const Manifest& pod, ObjectKind kind,
                                          const std::string& name, bool optional,
                                          const PodContext& context) {
-  static const auto* const kNone = new Objects;
-  const Objects& objects = context.objects == nullptr ? *kNone : *context.objects;
+  static const auto* const kNone = new ConfigObjects;
+  const ConfigObjects& objects = context.objects == nullptr ? *kNone : *context.objects;
   if (optional) return objects.Find(kind, pod.pod_namespace, name);
   return objects.Get(kind, pod.pod_namespace, name);
 }

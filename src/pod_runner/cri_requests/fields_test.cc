@@ -91,7 +91,7 @@ TEST(Fields, VariablesOfObjects) {
       "        - {name: PASS, valueFrom: {secretKeyRef: {name: login, key: user}}}\n"
       "        - {name: NONE, valueFrom: {secretKeyRef: {name: login, key: nope, optional: "
       "true}}}\n");
-  Objects objects;
+  ConfigObjects objects;
   ASSERT_TRUE(objects
                   .Add("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"
                        "data: {color: blue, size: big}\nbinaryData: {logo: /w==}\n---\n"
@@ -113,7 +113,7 @@ constexpr char kBytes[] =
     "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {k: aHVzaP8=, n: aHVzaAA=}\n";
 
 TEST(Fields, AValueMayBeAnyBytesButNul) {
-  Objects objects;
+  ConfigObjects objects;
   ASSERT_TRUE(objects.Add(kBytes, "o").ok());
   PodContext context;
   context.objects = &objects;
@@ -135,7 +135,7 @@ TEST(Fields, AKeyOfEnvFromThatCanBeNoVariableIsLeftOutAndTold) {
   const Manifest pod = PodWithEnv(
       "      envFrom: [{prefix: X_, secretRef: {name: s}}, {configMapRef: {name: none, optional: "
       "true}}]\n");
-  Objects objects;
+  ConfigObjects objects;
   ASSERT_TRUE(objects.Add(kBytes, "o").ok());
   PodContext context;
   context.objects = &objects;
@@ -177,7 +177,7 @@ TEST(Fields, AVariableIsNoLongerThanLinuxTakesIt) {
   EXPECT_TRUE(EnvironmentOf(with(131'071 - 5), {}).ok()) << "with LONG= and its NUL";
   EXPECT_THAT(std::string(EnvironmentOf(with(131'071 - 4), {}).status().message()),
               HasSubstr("variable LONG: becomes longer than 131071 bytes"));
-  Objects objects;
+  ConfigObjects objects;
   ASSERT_TRUE(objects
                   .Add("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {key: " +
                            std::string(131'072, 'x') + "}\n",

@@ -343,7 +343,7 @@ spec:
 
 // The CRI has bytes for variables alone.
 TEST(PodToCri, BytesAreForVariables) {
-  Objects objects;
+  ConfigObjects objects;
   ASSERT_TRUE(
       objects.Add("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {k: aHVzaP8=}\n", "o")
           .ok());

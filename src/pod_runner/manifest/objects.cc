@@ -99,13 +99,13 @@ bool IsText(absl::string_view bytes) {
   return !absl::StrContains(bytes, '\0') && IsUtf8(bytes);
 }
 
-bool Objects::HoldsObjects(absl::string_view name) {
+bool ConfigObjects::HoldsObjects(absl::string_view name) {
   return !absl::StartsWith(name, ".") &&
          (absl::EndsWith(name, ".yaml") || absl::EndsWith(name, ".yml") ||
           absl::EndsWith(name, ".json"));
 }
 
-absl::Status Objects::Add(absl::string_view text, absl::string_view file) {
+absl::Status ConfigObjects::Add(absl::string_view text, absl::string_view file) {
   const std::string name(file);
   absl::Status problems;
   try {
@@ -144,16 +144,18 @@ absl::Status ReadObjectFiles(
   absl::Status problems;
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, root.List(directory));
   for (const std::string& name : names) {
-    if (!Objects::HoldsObjects(name)) continue;
+    if (!ConfigObjects::HoldsObjects(name)) continue;
     const std::string path = absl::StrCat(directory, "/", name);
-    const absl::StatusOr<std::string> text = ReadRegularFile(root, path, Objects::kMostFileBytes);
+    const absl::StatusOr<std::string> text =
+        ReadRegularFile(root, path, ConfigObjects::kMostFileBytes);
     problems = AlsoTell(problems, text.ok() ? read(*text, path) : text.status());
   }
   return problems;
 }
 
-absl::StatusOr<Objects> Objects::ReadDirectory(const FsRoot& root, const std::string& directory) {
-  Objects objects;
+absl::StatusOr<ConfigObjects> ConfigObjects::ReadDirectory(const FsRoot& root,
+                                                           const std::string& directory) {
+  ConfigObjects objects;
   PLIMSOLL_RETURN_IF_ERROR(
       ReadObjectFiles(root, directory, [&objects](absl::string_view text, const std::string& path) {
         return objects.Add(text, path);
@@ -161,15 +163,16 @@ absl::StatusOr<Objects> Objects::ReadDirectory(const FsRoot& root, const std::st
   return objects;
 }
 
-const Object* Objects::Find(ObjectKind kind, absl::string_view object_namespace,
-                            absl::string_view name) const {
+const Object* ConfigObjects::Find(ObjectKind kind, absl::string_view object_namespace,
+                                  absl::string_view name) const {
   const auto found =
       objects_.find(std::tuple(kind, std::string(object_namespace), std::string(name)));
   return found == objects_.end() ? nullptr : &found->second;
 }
 
-absl::StatusOr<const Object*> Objects::Get(ObjectKind kind, absl::string_view object_namespace,
-                                           absl::string_view name) const {
+absl::StatusOr<const Object*> ConfigObjects::Get(ObjectKind kind,
+                                                 absl::string_view object_namespace,
+                                                 absl::string_view name) const {
   const Object* object = Find(kind, object_namespace, name);
   if (object != nullptr) return object;
   return absl::NotFoundError(absl::StrCat("there is no ", NameOf(kind, object_namespace, name)));

@@ -45,7 +45,7 @@ absl::Status ReadObjectFiles(
     absl::FunctionRef<absl::Status(absl::string_view text, const std::string& path)> read);
 
 // A value; safe to read from several threads.
-class Objects {
+class ConfigObjects {
  public:
   // An API server's limit of one object, which base64 makes a third larger.
   static constexpr size_t kMostFileBytes = size_t{4} << 20;
@@ -59,7 +59,8 @@ class Objects {
   // the rest is added.
   absl::Status Add(absl::string_view text, absl::string_view file);
   // Reads every file of the directory, in the order of names. Errors of all files together.
-  static absl::StatusOr<Objects> ReadDirectory(const FsRoot& root, const std::string& directory);
+  static absl::StatusOr<ConfigObjects> ReadDirectory(const FsRoot& root,
+                                                     const std::string& directory);
 
   // nullptr: there is no such object.
   const Object* Find(ObjectKind kind, absl::string_view object_namespace,

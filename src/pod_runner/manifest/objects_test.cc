@@ -38,8 +38,8 @@ kind: Pod
 metadata: {name: passed-over}
 )yaml";
 
-TEST(Objects, ReadsConfigMapsAndSecrets) {
-  Objects objects;
+TEST(ConfigObjects, ReadsConfigMapsAndSecrets) {
+  ConfigObjects objects;
   ASSERT_TRUE(objects.Add(kObjects, "o.yaml").ok());
   EXPECT_EQ(objects.size(), 2u);
   const Object* settings = objects.Find(ObjectKind::kConfigMap, "default", "settings");
@@ -57,9 +57,9 @@ TEST(Objects, ReadsConfigMapsAndSecrets) {
             "there is no Secret default/login");
 }
 
-TEST(Objects, ErrorsSayWhereAndHoldNoValue) {
+TEST(ConfigObjects, ErrorsSayWhereAndHoldNoValue) {
   const auto error = [](const std::string& fields) {
-    Objects objects;
+    ConfigObjects objects;
     return std::string(
         objects.Add("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n" + fields, "o.yaml")
             .message());
@@ -75,17 +75,17 @@ TEST(Objects, ErrorsSayWhereAndHoldNoValue) {
   EXPECT_THAT(error("strngData: {a: b}\n"), HasSubstr("did you mean \"stringData\"?"));
   EXPECT_THAT(error("stringData: {pin: \"hush\n"),
               AllOf(HasSubstr("not valid YAML"), Not(HasSubstr("hush"))));
-  Objects twice;
+  ConfigObjects twice;
   ASSERT_TRUE(twice.Add(kObjects, "a").ok());
   EXPECT_THAT(std::string(twice.Add(kObjects, "b").message()),
               HasSubstr("b: ConfigMap default/settings is there already"));
 }
 
-TEST(Objects, OnlyTheFirstHundredProblemsAreTold) {
+TEST(ConfigObjects, OnlyTheFirstHundredProblemsAreTold) {
   const std::string bad = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\nzzzzzz: 1\n---\n";
   std::string text;
   for (int i = 0; i < 2000; ++i) text += bad;
-  Objects objects;
+  ConfigObjects objects;
   const std::string message(objects.Add(text + kObjects, "o").message());
   EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 100);
   EXPECT_THAT(message, ::testing::EndsWith("\nand further ones, which were not looked at"));
@@ -93,41 +93,41 @@ TEST(Objects, OnlyTheFirstHundredProblemsAreTold) {
 }
 
 // An agent looks up absent objects twice.
-TEST(Objects, AreAddedBehindAnyNumberThatAreThereAlready) {
+TEST(ConfigObjects, AreAddedBehindAnyNumberThatAreThereAlready) {
   const std::string map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n---\n";
   std::string text;
   for (int i = 0; i < 500; ++i) text += map;
-  Objects objects;
+  ConfigObjects objects;
   EXPECT_TRUE(absl::IsInvalidArgument(objects.Add(text + kObjects, "o")));
   EXPECT_EQ(objects.size(), 3u);
 }
 
-TEST(Objects, ReadsADirectory) {
+TEST(ConfigObjects, ReadsADirectory) {
   TestDir dir;
   ASSERT_TRUE(dir.root().ReplaceFile("o/a.yaml", kObjects).ok() ||
               (dir.root().MakeDirs("o").ok() && dir.root().ReplaceFile("o/a.yaml", kObjects).ok()));
   ASSERT_TRUE(dir.root().ReplaceFile("o/.hidden.yaml", "a: [").ok());
   ASSERT_TRUE(dir.root().ReplaceFile("o/README", "a: [").ok());
-  const auto objects = Objects::ReadDirectory(dir.root(), "o");
+  const auto objects = ConfigObjects::ReadDirectory(dir.root(), "o");
   ASSERT_TRUE(objects.ok()) << objects.status();
   EXPECT_EQ(objects->size(), 2u);
   ASSERT_TRUE(dir.root().ReplaceFile("o/b.yml", "a: [").ok());
-  EXPECT_THAT(std::string(Objects::ReadDirectory(dir.root(), "o").status().message()),
+  EXPECT_THAT(std::string(ConfigObjects::ReadDirectory(dir.root(), "o").status().message()),
               HasSubstr("o/b.yml:"));
-  EXPECT_TRUE(absl::IsNotFound(Objects::ReadDirectory(dir.root(), "none").status()));
+  EXPECT_TRUE(absl::IsNotFound(ConfigObjects::ReadDirectory(dir.root(), "none").status()));
 }
 
 // Opening it as a file would wait for a writer.
-TEST(Objects, AFifoIsToldAndNotWaitedFor) {
+TEST(ConfigObjects, AFifoIsToldAndNotWaitedFor) {
   TestDir dir;
   ASSERT_EQ(mkfifo(dir.root().PathOf("pipe.yaml").c_str(), 0600), 0);
-  const absl::Status status = Objects::ReadDirectory(dir.root(), ".").status();
+  const absl::Status status = ConfigObjects::ReadDirectory(dir.root(), ".").status();
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("pipe.yaml"), HasSubstr("is a FIFO, not a regular file")));
 }
 
-TEST(Objects, TextIsUtf8WithoutNul) {
+TEST(ConfigObjects, TextIsUtf8WithoutNul) {
   EXPECT_TRUE(IsText("a\n\xc3\xa4\xe2\x82\xac\xf0\x9f\x9a\xa2"));
   for (const char* bytes : {"\xff", "\xc3", "\xc3(", "\x80", "\xc0\x80"}) {
     EXPECT_FALSE(IsText(bytes)) << bytes;
@@ -150,7 +150,7 @@ spec:
 )yaml",
                                    "pod.yaml");
   ASSERT_TRUE(pods.ok()) << pods.status();
-  Objects objects;
+  ConfigObjects objects;
   ASSERT_TRUE(objects.Add(kObjects, "o.yaml").ok());
   EXPECT_EQ(CheckObjects(pods->front(), &objects).message(),
             "pod.yaml: container c: variable A: ConfigMap default/settings has no key \"colour\"\n"
@@ -162,7 +162,7 @@ spec:
 TEST(PullSecrets, AreTriedInTheirOrder) {
   Manifest pod;
   pod.pull_secrets = {"none", "other", "old", "new"};
-  Objects objects;
+  ConfigObjects objects;
   // "dTpw" is u:p, "djpx" is v:q.
   ASSERT_TRUE(objects
                   .Add(R"yaml(apiVersion: v1

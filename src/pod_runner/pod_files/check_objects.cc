@@ -9,7 +9,7 @@
 
 namespace plimsoll::pod {
 
-absl::Status CheckObjects(const Manifest& pod, const Objects* objects) {
+absl::Status CheckObjects(const Manifest& pod, const ConfigObjects* objects) {
   PodContext context;
   context.objects = objects;
   absl::Status problems;

@@ -10,7 +10,7 @@ namespace plimsoll::pod {
 
 // OK when all objects and keys of variables and volumes are there, or optional, and fit. Else every
 // problem, a line each. `objects` may be null.
-absl::Status CheckObjects(const Manifest& pod, const Objects* objects);
+absl::Status CheckObjects(const Manifest& pod, const ConfigObjects* objects);
 
 }  // namespace plimsoll::pod
 

@@ -70,7 +70,7 @@ class FilesVolumeTest : public ::testing::Test {
 
   TestDir dir_;
   Manifest pod_;
-  Objects objects_;
+  ConfigObjects objects_;
   PodContext context_;
 };
 

@@ -6,7 +6,8 @@
 namespace plimsoll::pod {
 namespace {
 
-const Object* FindSecret(const Manifest& pod, const Objects* objects, const std::string& name) {
+const Object* FindSecret(const Manifest& pod, const ConfigObjects* objects,
+                         const std::string& name) {
   return objects == nullptr ? nullptr : objects->Find(ObjectKind::kSecret, pod.pod_namespace, name);
 }
 
@@ -24,7 +25,7 @@ absl::StatusOr<std::string> ConfigOf(const Object& secret, const std::string& na
 }  // namespace
 
 absl::StatusOr<std::vector<Credentials>> PullCredentials(const Manifest& pod,
-                                                         const Objects* objects,
+                                                         const ConfigObjects* objects,
                                                          absl::string_view reference) {
   std::vector<Credentials> all;
   for (const std::string& name : pod.pull_secrets) {
@@ -40,7 +41,7 @@ absl::StatusOr<std::vector<Credentials>> PullCredentials(const Manifest& pod,
   return all;
 }
 
-std::vector<std::string> MissingPullSecrets(const Manifest& pod, const Objects* objects) {
+std::vector<std::string> MissingPullSecrets(const Manifest& pod, const ConfigObjects* objects) {
   std::vector<std::string> missing;
   for (const std::string& name : pod.pull_secrets) {
     if (FindSecret(pod, objects, name) == nullptr) missing.push_back(name);

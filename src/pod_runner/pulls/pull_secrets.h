@@ -18,11 +18,11 @@ namespace plimsoll::pod {
 // Secret is passed over, as by kubelet. INVALID_ARGUMENT names a malformed one. `objects` may be
 // null.
 absl::StatusOr<std::vector<Credentials>> PullCredentials(const Manifest& pod,
-                                                         const Objects* objects,
+                                                         const ConfigObjects* objects,
                                                          absl::string_view reference);
 
 // Names in the pod's imagePullSecrets for which there is no Secret.
-std::vector<std::string> MissingPullSecrets(const Manifest& pod, const Objects* objects);
+std::vector<std::string> MissingPullSecrets(const Manifest& pod, const ConfigObjects* objects);
 
 }  // namespace plimsoll::pod
 

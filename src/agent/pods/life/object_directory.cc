@@ -28,11 +28,12 @@ void ObjectDirectory::Tell(const std::string& path, const absl::Status& fault) {
 }
 
 void ObjectDirectory::ReadFile(const std::string& path, Texts& texts) {
-  absl::StatusOr<std::string> text = ReadRegularFile(root_, path, pod::Objects::kMostFileBytes);
+  absl::StatusOr<std::string> text =
+      ReadRegularFile(root_, path, pod::ConfigObjects::kMostFileBytes);
   const auto before = texts_.find(path);
   absl::Status fault = text.status();
   if (text.ok() && (before == texts_.end() || before->second != *text)) {
-    pod::Objects alone;
+    pod::ConfigObjects alone;
     fault = alone.Add(*text, path);
   }
   Tell(path, fault);
@@ -47,7 +48,7 @@ void ObjectDirectory::ReadFile(const std::string& path, Texts& texts) {
 
 void ObjectDirectory::Use(Texts texts) {
   if (latest_.version > 0 && texts == texts_) return;
-  auto objects = std::make_shared<pod::Objects>();
+  auto objects = std::make_shared<pod::ConfigObjects>();
   absl::Status twice;
   for (const auto& [path, text] : texts) twice = AlsoTell(twice, objects->Add(text, path));
   Tell(absl::StrCat(path_, " as a whole"), twice);
@@ -68,7 +69,7 @@ ObjectDirectory::Snapshot ObjectDirectory::Read() {
   Texts texts;
   std::set<std::string> paths;
   for (const std::string& name : *names) {
-    if (!pod::Objects::HoldsObjects(name)) continue;
+    if (!pod::ConfigObjects::HoldsObjects(name)) continue;
     const std::string path = absl::StrCat(path_, "/", name);
     paths.insert(path);
     ReadFile(path, texts);

@@ -22,8 +22,8 @@ namespace plimsoll::agent {
 class ObjectDirectory {
  public:
   struct Snapshot {
-    std::shared_ptr<const pod::Objects> objects;  // null until the first Read
-    uint64_t version = 0;                         // counts the changes; 0: never read
+    std::shared_ptr<const pod::ConfigObjects> objects;  // null until the first Read
+    uint64_t version = 0;                               // counts the changes; 0: never read
     // Files, or the directory, that have never been readable: objects may be missing for that.
     absl::Status unread;
   };

@@ -233,7 +233,7 @@ absl::Status PodStarter::Complete(const std::string& sandbox) {
   return absl::OkStatus();
 }
 
-absl::Status PodStarter::Adopt(std::shared_ptr<const pod::Objects> objects) {
+absl::Status PodStarter::Adopt(std::shared_ptr<const pod::ConfigObjects> objects) {
   if (!configs_) return absl::OkStatus();
   pod::PodContext context = context_;
   context.objects = objects.get();

@@ -46,7 +46,7 @@ class PodStarter {
 
   // Containers that start from now on have their variables from these objects. An error leaves all
   // as it was. OK before Prepare, which reads the objects itself.
-  absl::Status Adopt(std::shared_ptr<const pod::Objects> objects);
+  absl::Status Adopt(std::shared_ptr<const pod::ConfigObjects> objects);
 
   // The failure of a start, as the container's status shows it.
   struct Failure {
@@ -89,7 +89,7 @@ class PodStarter {
 
   const PodHost& host_;
   const pod::Manifest& pod_;
-  std::shared_ptr<const pod::Objects> objects_;
+  std::shared_ptr<const pod::ConfigObjects> objects_;
   pod::PodContext context_;
   // The attempt for which a container's subPaths were bound last, by name. The runtime may still
   // create it after an error, if the answer was lost.
