@@ -17,7 +17,7 @@
 #include "bench/beside_kernel.h"
 #include "bench/cri_client.h"
 #include "bench/ground.h"
-#include "cri/translate_pod_resources.h"
+#include "cri/messages/translate_pod_resources.h"
 #include "linux/cgroup/cgroup.h"
 
 namespace plimsoll::bench {

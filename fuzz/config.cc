@@ -1,5 +1,5 @@
 // The daemon's configuration file, and the same text as a flag's value for every key.
-#include "daemon/config.h"
+#include "daemon/config/config.h"
 #include "absl/strings/match.h"
 #include "check.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "check.h"
-#include "cri/translate_pod_resources.h"
+#include "cri/messages/translate_pod_resources.h"
 #include "runtime/announcement/messages.h"
 #include "runtime/requests/pod_picture.h"
 #include "runtime/spec/json.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cri/grpc_status.h"
+#include "cri/calls/grpc_status.h"
 
 namespace plimsoll::cluster {
 namespace {

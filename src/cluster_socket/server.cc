@@ -8,9 +8,9 @@
 
 #include "absl/time/clock.h"
 #include "base/status.h"
-#include "cri/grpc_status.h"
-#include "cri/unary_method.h"
-#include "cri/unknown_methods.h"
+#include "cri/calls/grpc_status.h"
+#include "cri/calls/unary_method.h"
+#include "cri/calls/unknown_methods.h"
 #include "grpc_socket/socket_server.h"
 #include "plimsoll/v1/cluster.grpc.pb.h"
 

@@ -13,7 +13,7 @@
 #include "base/socket_file.h"
 #include "cluster_socket/node_watch.h"
 #include "cluster_socket/pod_classes.h"
-#include "cri/calls.h"
+#include "cri/calls/calls.h"
 
 namespace plimsoll::cluster {
 

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
-#include "cri/validate.h"
+#include "cri/messages/validate.h"
 #include "qos/class_devices.h"
 #include "qos/pod_qos.h"
 

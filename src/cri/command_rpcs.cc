@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
-#include "cri/validate.h"
+#include "cri/messages/validate.h"
 #include "runtime/objects/state_machine.h"
 #include "streaming/server.h"
 

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/byte_budget.h"
-#include "cri/calls.h"
+#include "cri/calls/calls.h"
 #include "cri/exec_answer.h"
 #include "cri/runtime/v1/api.pb.h"
 #include "runtime/engine.h"

@@ -19,9 +19,9 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "base/worker_pool.h"
+#include "cri/calls/write_stream.h"
 #include "cri/pod_rpcs.h"
 #include "cri/runtime/v1/api.pb.h"
-#include "cri/write_stream.h"
 #include "runtime/engine.h"
 #include "runtime/objects/event_log.h"
 

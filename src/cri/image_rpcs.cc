@@ -9,8 +9,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "cri/registry_auth.h"
-#include "cri/validate.h"
+#include "cri/messages/registry_auth.h"
+#include "cri/messages/validate.h"
 
 namespace plimsoll::cri {
 namespace {

@@ -1,6 +1,6 @@
+#include "cri/calls/unary_method.h"
 #include "cri/runtime/v1/api.grpc.pb.h"
 #include "cri/services.h"
-#include "cri/unary_method.h"
 
 #define PLIMSOLL_CRI_SERVICE "/runtime.v1.ImageService/"
 #define PLIMSOLL_CRI_PACKAGE ::runtime::v1

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cri/list_parts.h"
+#include "cri/calls/list_parts.h"
 #include "cri/services_fixture_for_test.h"
 #include "gmock/gmock.h"
 #include "image/skopeo_errors.h"

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "cri/class_requests.h"
 #include "cri/facts_source.h"
-#include "cri/translate_container.h"
+#include "cri/messages/translate_container.h"
 
 namespace plimsoll::streaming {
 class Server;  // streaming/server.h

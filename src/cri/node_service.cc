@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "base/status.h"
-#include "cri/findings.h"
+#include "cri/calls/unary_method.h"
+#include "cri/calls/write_stream.h"
+#include "cri/messages/findings.h"
+#include "cri/messages/translate_classes.h"
+#include "cri/messages/validate.h"
 #include "cri/services.h"
-#include "cri/translate_classes.h"
-#include "cri/unary_method.h"
-#include "cri/validate.h"
-#include "cri/write_stream.h"
 #include "plimsoll/v1/node.grpc.pb.h"
 
 #define PLIMSOLL_CRI_SERVICE "/plimsoll.v1.NodeService/"

@@ -13,7 +13,7 @@
 #include "base/socket_address.h"
 #include "base/status.h"
 #include "base/worker_pool.h"
-#include "cri/grpc_status.h"
+#include "cri/calls/grpc_status.h"
 #include "plimsoll/v1/topology.grpc.pb.h"
 #include "topology/wire/translate_topology.h"
 

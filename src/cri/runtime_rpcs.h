@@ -3,11 +3,11 @@
 #define PLIMSOLL_CRI_RUNTIME_RPCS_H_
 
 #include "cri/command_rpcs.h"
+#include "cri/messages/object_caches.h"
 #include "cri/node_info.h"
-#include "cri/object_caches.h"
 #include "cri/pod_rpcs.h"
 #include "cri/status_rpcs.h"
-#include "cri/usage_rpcs.h"
+#include "cri/usage/usage_rpcs.h"
 #include "runtime/engine.h"
 #include "runtime/objects/event_log.h"
 

@@ -1,8 +1,8 @@
-#include "cri/observer.h"
+#include "cri/calls/observer.h"
+#include "cri/calls/unary_method.h"
 #include "cri/runtime/v1/api.grpc.pb.h"
 #include "cri/services.h"
 #include "cri/topology_feed.h"
-#include "cri/unary_method.h"
 
 #define PLIMSOLL_CRI_SERVICE "/runtime.v1.RuntimeService/"
 #define PLIMSOLL_CRI_PACKAGE ::runtime::v1

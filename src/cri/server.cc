@@ -16,10 +16,10 @@
 #include "base/socket_file.h"
 #include "base/socket_keeper.h"
 #include "base/status.h"
+#include "cri/calls/unknown_methods.h"
 #include "cri/image_rpcs.h"
 #include "cri/runtime_rpcs.h"
 #include "cri/services.h"
-#include "cri/unknown_methods.h"
 
 namespace plimsoll::cri {
 namespace {

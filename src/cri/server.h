@@ -20,7 +20,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "cri/calls.h"
+#include "cri/calls/calls.h"
 #include "cri/container_events.h"
 #include "cri/node_info.h"
 #include "cri/topology_feed.h"

@@ -18,7 +18,7 @@
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/notification.h"
 #include "base/wait_until_for_test.h"
-#include "cri/grpc_status.h"
+#include "cri/calls/grpc_status.h"
 #include "cri/mocks_for_test.h"
 #include "google/protobuf/empty.pb.h"
 #include "google/protobuf/wrappers.pb.h"

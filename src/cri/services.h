@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "cri/calls.h"
+#include "cri/calls/calls.h"
 #include "cri/container_events.h"
 #include "cri/image_rpcs.h"
 #include "cri/node_info.h"

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/wait_until_for_test.h"
-#include "cri/object_caches.h"
+#include "cri/messages/object_caches.h"
 #include "cri/pod_rpcs.h"
 #include "cri/services_fixture_for_test.h"
 #include "gmock/gmock.h"

@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
+#include "cri/messages/translate_classes.h"
+#include "cri/messages/validate.h"
 #include "cri/status_rpcs.h"
-#include "cri/translate_classes.h"
-#include "cri/validate.h"
 
 namespace plimsoll::cri {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "cri/grpc_status.h"
+#include "cri/calls/grpc_status.h"
 #include "cri/runtime/v1/api.pb.h"
 #include "topology/wire/translate_topology.h"
 

@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "cri/calls/observer.h"
 #include "cri/mocks_for_test.h"
-#include "cri/observer.h"
 #include "topology/wire/translate_topology.h"
 
 namespace plimsoll::cri {

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
-#include "daemon/config.h"
+#include "daemon/config/config.h"
 #include "linux/cgroup/cgroup.h"
 
 namespace plimsoll::daemon {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "daemon/config.h"
+#include "daemon/config/config.h"
 #include "preflight/preflight.h"
 
 namespace plimsoll::daemon {

@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
+#include "daemon/config/find_group.h"
 #include "daemon/describe_node.h"
-#include "daemon/find_group.h"
 
 namespace plimsoll::daemon {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "daemon/config.h"
+#include "daemon/config/config.h"
 #include "image/image_service.h"
 
 namespace plimsoll::daemon {

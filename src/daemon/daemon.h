@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "daemon/config.h"
+#include "daemon/config/config.h"
 #include "service/logging.h"
 
 namespace plimsoll::daemon {

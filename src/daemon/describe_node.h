@@ -7,10 +7,10 @@
 #include "daemon/cgroup_driver.h"
 #include "daemon/cluster_front.h"
 #include "daemon/daemon.h"
-#include "daemon/node_health.h"
 #include "daemon/node_nri.h"
 #include "daemon/node_resources.h"
 #include "daemon/qos_classes.h"
+#include "daemon/telemetry/telemetry.h"
 #include "network/network.h"
 #include "runtime/oci/container_runtime.h"
 

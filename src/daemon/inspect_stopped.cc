@@ -12,7 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "base/fs_root.h"
 #include "base/status.h"
-#include "cri/findings.h"
+#include "cri/messages/findings.h"
 #include "daemon/cgroup_driver.h"
 #include "daemon/run_directory.h"
 #include "image/catalog.h"

@@ -3,7 +3,7 @@
 #define PLIMSOLL_DAEMON_INSPECT_STOPPED_H_
 
 #include "absl/status/statusor.h"
-#include "daemon/config.h"
+#include "daemon/config/config.h"
 #include "plimsoll/v1/node.pb.h"
 
 namespace plimsoll::daemon {

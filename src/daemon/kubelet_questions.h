@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "cri/facts_source.h"
-#include "daemon/metrics.h"
+#include "daemon/telemetry/metrics.h"
 #include "kubelet/kubelet.h"
 #include "service/logging.h"
 

@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
-#include "daemon/counts.h"
 #include "daemon/describe_node.h"
 #include "daemon/preconditions.h"
+#include "daemon/telemetry/counts.h"
 #include "image/image_service.h"
 #include "runtime/objects/image_events.h"
 

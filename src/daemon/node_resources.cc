@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
-#include "daemon/find_group.h"
+#include "daemon/config/find_group.h"
 #include "topology/discover.h"
 #include "topology/kept_topology.h"
 #include "topology/make_zones.h"

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/fs_root.h"
-#include "daemon/config.h"
+#include "daemon/config/config.h"
 #include "runtime/oci/container_runtime.h"
 
 namespace plimsoll::daemon {

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
 #include "daemon/class_warnings.h"
-#include "daemon/config.h"
+#include "daemon/config/config.h"
 #include "daemon/held_news.h"
 #include "linux/cgroup/cgroup.h"
 #include "linux/uevents.h"

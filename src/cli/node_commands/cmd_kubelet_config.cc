@@ -13,7 +13,7 @@
 #include "cli/command/connect.h"
 #include "cli/command/paths.h"
 #include "cli/node_commands/node_commands.h"
-#include "cri/observer.h"
+#include "cri/calls/observer.h"
 #include "kubelet/config/check.h"
 #include "kubelet/config/configuration.h"
 #include "kubelet/config/cpu_state.h"

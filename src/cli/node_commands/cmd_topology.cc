@@ -17,7 +17,7 @@
 #include "cli/node_commands/node_commands.h"
 #include "cli/terminal/reader_watch.h"
 #include "cli/terminal/text.h"
-#include "cri/observer.h"
+#include "cri/calls/observer.h"
 #include "pictures/capture.h"
 #include "pictures/topology.h"
 #include "topology/contradictions.h"
