@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "topology/maps.h"
+#include "topology/zones/maps.h"
 
 namespace plimsoll::bench {
 

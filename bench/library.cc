@@ -10,7 +10,7 @@
 #include "base/fs_root.h"
 #include "cri/messages/container_configs.h"
 #include "cri/messages/translate_container.h"
-#include "image/reference.h"
+#include "image/names/reference.h"
 #include "resources/cpu_set.h"
 #include "resources/quantity.h"
 #include "runtime/store/store.h"

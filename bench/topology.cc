@@ -17,12 +17,12 @@
 #include "base/own_program.h"
 #include "base/status.h"
 #include "bench/series.h"
-#include "topology/discover.h"
-#include "topology/hwloc_reader.h"
-#include "topology/machine_files_for_test.h"
+#include "topology/machine/discover.h"
+#include "topology/machine/hwloc_reader.h"
+#include "topology/machine/machine_files_for_test.h"
 #include "topology/make_zones.h"
 #include "topology/tracker.h"
-#include "topology/zone_tree.h"
+#include "topology/zones/zone_tree.h"
 
 namespace plimsoll::bench {
 namespace {

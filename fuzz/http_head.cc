@@ -1,5 +1,5 @@
 // The head of an HTTP message: what is read is written as it was read.
-#include "image/http_head.h"
+#include "image/registry/http_head.h"
 
 #include "check.h"
 

@@ -1,7 +1,7 @@
 // XML of hwloc's format 3, which is rewritten as format 2; and a mask of CPUs as in sysfs.
-#include "topology/hwloc_xml.h"
+#include "topology/machine/hwloc_xml.h"
 #include "check.h"
-#include "topology/kernel_files.h"
+#include "topology/machine/kernel_files.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll::fuzz;

@@ -1,8 +1,8 @@
 // The JSON documents that come with an image: index, manifest, config, docker-archive's list.
 #include "check.h"
-#include "image/digest.h"
 #include "image/image_content.h"
 #include "image/manifest.h"
+#include "image/names/digest.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll::fuzz;

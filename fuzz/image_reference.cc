@@ -1,7 +1,7 @@
 // Names of images, from users, manifests and archives.
 #include "absl/strings/str_cat.h"
 #include "check.h"
-#include "image/reference.h"
+#include "image/names/reference.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll::fuzz;

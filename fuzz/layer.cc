@@ -11,8 +11,8 @@
 #include "base/fs_root.h"
 #include "base/unique_fd.h"
 #include "check.h"
-#include "image/archive_reader.h"
-#include "image/layer_unpacker.h"
+#include "image/layers/archive_reader.h"
+#include "image/layers/layer_unpacker.h"
 
 namespace plimsoll::fuzz {
 namespace {

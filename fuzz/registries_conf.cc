@@ -1,7 +1,7 @@
 // registries.conf, and its resolution of a short name. The first line is the name.
 #include "absl/strings/str_cat.h"
 #include "check.h"
-#include "image/short_names.h"
+#include "image/names/short_names.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll::fuzz;

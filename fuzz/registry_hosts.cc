@@ -1,5 +1,5 @@
 // hosts.toml of containerd, and its translation for skopeo.
-#include "image/registry_hosts.h"
+#include "image/registry/registry_hosts.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "check.h"

@@ -3,10 +3,10 @@
 
 #include "absl/strings/match.h"
 #include "check.h"
-#include "topology/maps.h"
 #include "topology/partition.h"
 #include "topology/topology_file.h"
-#include "topology/zone_tree.h"
+#include "topology/zones/maps.h"
+#include "topology/zones/zone_tree.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll::fuzz;

@@ -24,7 +24,7 @@
 #include "base/fs_root.h"
 #include "pod_runner/runtime_client/client.h"
 #include "service/logging.h"
-#include "topology/maps.h"
+#include "topology/zones/maps.h"
 
 namespace plimsoll::agent {
 

@@ -21,7 +21,7 @@
 #include "copy/place.h"
 #include "copy/tree_reader.h"
 #include "copy/tree_writer.h"
-#include "image/archive_reader.h"
+#include "image/layers/archive_reader.h"
 
 namespace plimsoll::copy {
 namespace {

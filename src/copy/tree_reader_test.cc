@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
-#include "image/archive_reader.h"
+#include "image/layers/archive_reader.h"
 #include "image/tar_for_test.h"
 
 namespace plimsoll::copy {

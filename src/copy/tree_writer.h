@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "copy/place.h"
-#include "image/archive_reader.h"
+#include "image/layers/archive_reader.h"
 
 namespace plimsoll::copy {
 

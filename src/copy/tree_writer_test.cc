@@ -15,7 +15,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/dir_for_test.h"
-#include "image/archive_reader.h"
+#include "image/layers/archive_reader.h"
 #include "image/tar_for_test.h"
 
 namespace plimsoll::copy {

@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "image/reference.h"
+#include "image/names/reference.h"
 
 namespace plimsoll::daemon {
 namespace {

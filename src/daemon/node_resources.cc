@@ -8,13 +8,13 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "daemon/config/find_group.h"
-#include "topology/discover.h"
 #include "topology/kept_topology.h"
+#include "topology/machine/discover.h"
 #include "topology/make_zones.h"
 #include "topology/normalise.h"
 #include "topology/partition.h"
 #include "topology/source_file.h"
-#include "topology/zone_tree.h"
+#include "topology/zones/zone_tree.h"
 
 namespace plimsoll::daemon {
 

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "image/digest.h"
+#include "image/names/digest.h"
 
 namespace plimsoll::image {
 namespace {

@@ -16,8 +16,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "base/fs_root.h"
-#include "image/file_source.h"
-#include "image/skopeo_proxy.h"
+#include "image/layers/file_source.h"
+#include "image/registry/skopeo_proxy.h"
 
 namespace plimsoll::image {
 

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "image/image_service.h"
-#include "image/reference.h"
+#include "image/names/reference.h"
 
 namespace plimsoll::image {
 

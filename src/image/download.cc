@@ -19,9 +19,9 @@
 #include "absl/time/time.h"
 #include "base/monotonic_time.h"
 #include "base/status.h"
-#include "image/blob_copy.h"
-#include "image/digest.h"
+#include "image/layers/blob_copy.h"
 #include "image/manifest.h"
+#include "image/names/digest.h"
 
 namespace plimsoll::image {
 namespace {

@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
-#include "image/digest.h"
-#include "image/reference.h"
+#include "image/names/digest.h"
+#include "image/names/reference.h"
 
 namespace plimsoll::image {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "image/file_source.h"
+#include "image/layers/file_source.h"
 #include "image/manifest.h"
 
 namespace plimsoll::image {

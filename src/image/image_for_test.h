@@ -11,8 +11,8 @@
 #include "absl/strings/string_view.h"
 #include "base/fs_root.h"
 #include "gtest/gtest.h"
-#include "image/digest.h"
 #include "image/manifest.h"
+#include "image/names/digest.h"
 #include "image/tar_for_test.h"
 #include "nlohmann/json.hpp"
 

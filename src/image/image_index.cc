@@ -10,8 +10,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
-#include "image/digest.h"
-#include "image/reference.h"
+#include "image/names/digest.h"
+#include "image/names/reference.h"
 
 namespace plimsoll::image {
 namespace {

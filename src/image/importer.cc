@@ -11,10 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
-#include "image/archive_reader.h"
-#include "image/digest.h"
-#include "image/layer_tree.h"
-#include "image/tree_archiver.h"
+#include "image/layers/archive_reader.h"
+#include "image/layers/layer_tree.h"
+#include "image/layers/tree_archiver.h"
+#include "image/names/digest.h"
 
 namespace plimsoll::image {
 namespace {

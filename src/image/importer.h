@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/fs_root.h"
-#include "image/file_source.h"
 #include "image/image_content.h"
+#include "image/layers/file_source.h"
 
 namespace plimsoll::image {
 

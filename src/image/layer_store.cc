@@ -14,7 +14,7 @@
 #include "base/fault_injection.h"
 #include "base/random_id.h"
 #include "base/status.h"
-#include "image/digest.h"
+#include "image/names/digest.h"
 
 namespace plimsoll::image {
 namespace {

@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "image/digest.h"
+#include "image/names/digest.h"
 
 namespace plimsoll::image {
 namespace {

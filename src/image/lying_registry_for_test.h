@@ -23,8 +23,8 @@
 #include "absl/time/time.h"
 #include "base/unique_fd.h"
 #include "gtest/gtest.h"
-#include "image/digest.h"
 #include "image/image_for_test.h"
+#include "image/names/digest.h"
 #include "image/registry_for_test.h"
 
 namespace plimsoll::image {

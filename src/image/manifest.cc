@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "image/digest.h"
+#include "image/names/digest.h"
 #include "nlohmann/json.hpp"
 
 namespace plimsoll::image {

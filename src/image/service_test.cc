@@ -21,10 +21,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "image/catalog_for_test.h"
-#include "image/digest.h"
 #include "image/image_for_test.h"
 #include "image/image_service.h"
 #include "image/layer_store.h"
+#include "image/names/digest.h"
 #include "image/tar_for_test.h"
 
 namespace plimsoll::image {

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "image/shown_urls.h"
+#include "image/registry/shown_urls.h"
 
 namespace plimsoll::image {
 namespace {

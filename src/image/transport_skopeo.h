@@ -18,9 +18,9 @@
 #include "image/blob_streams.h"
 #include "image/image_service.h"
 #include "image/manifest.h"
-#include "image/reference.h"
-#include "image/registry_hosts.h"
-#include "image/registry_relay.h"
+#include "image/names/reference.h"
+#include "image/registry/registry_hosts.h"
+#include "image/registry/registry_relay.h"
 
 namespace plimsoll::image {
 

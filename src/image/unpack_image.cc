@@ -11,11 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "base/status.h"
-#include "image/archive_reader.h"
-#include "image/digest.h"
-#include "image/image_budget.h"
-#include "image/layer_unpacker.h"
+#include "image/layers/archive_reader.h"
+#include "image/layers/image_budget.h"
+#include "image/layers/layer_unpacker.h"
 #include "image/manifest.h"
+#include "image/names/digest.h"
 
 namespace plimsoll::image {
 namespace {

@@ -15,11 +15,11 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
-#include "topology/kernel_files.h"
-#include "topology/lxcfs.h"
-#include "topology/machine_file.h"
-#include "topology/node_memory.h"
-#include "topology/zone.h"
+#include "topology/machine/kernel_files.h"
+#include "topology/machine/lxcfs.h"
+#include "topology/machine/machine_file.h"
+#include "topology/machine/node_memory.h"
+#include "topology/zones/zone.h"
 
 namespace plimsoll::pictures {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "base/fs_root.h"
-#include "topology/machine.h"
+#include "topology/machine/machine.h"
 
 namespace plimsoll::pictures {
 

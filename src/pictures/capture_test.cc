@@ -3,8 +3,8 @@
 #include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "topology/discover.h"
-#include "topology/machine_files_for_test.h"
+#include "topology/machine/discover.h"
+#include "topology/machine/machine_files_for_test.h"
 #include "topology/make_zones.h"
 
 namespace plimsoll::pictures {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "resources/cpu_set.h"
-#include "topology/zone.h"
+#include "topology/zones/zone.h"
 
 namespace plimsoll::pictures {
 

@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "topology/hwloc_reader.h"
+#include "topology/machine/hwloc_reader.h"
 #include "topology/make_zones.h"
 
 namespace plimsoll::pictures {

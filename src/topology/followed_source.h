@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "topology/machine.h"
+#include "topology/machine/machine.h"
 #include "topology/source.h"
-#include "topology/zone.h"
+#include "topology/zones/zone.h"
 
 namespace plimsoll::topology {
 

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
 #include "gtest/gtest.h"
-#include "topology/hwloc_reader.h"
+#include "topology/machine/hwloc_reader.h"
 #include "topology/make_zones.h"
 
 namespace plimsoll::topology {

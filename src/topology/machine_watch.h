@@ -12,7 +12,7 @@
 #include "base/unique_fd.h"
 #include "linux/quiet_watch.h"
 #include "linux/uevents.h"
-#include "topology/memory_blocks.h"
+#include "topology/machine/memory_blocks.h"
 #include "topology/source.h"
 
 namespace plimsoll::topology {

@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "resources/cpu_set.h"
 #include "resources/quantity.h"
-#include "topology/cache_level.h"
-#include "topology/core_kinds.h"
+#include "topology/machine/core_kinds.h"
+#include "topology/zones/cache_level.h"
 
 namespace plimsoll::topology {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "topology/machine.h"
-#include "topology/zone.h"
+#include "topology/machine/machine.h"
+#include "topology/zones/zone.h"
 
 namespace plimsoll::topology {
 

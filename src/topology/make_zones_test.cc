@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "topology/hwloc_reader.h"
-#include "topology/zone_tree.h"
+#include "topology/machine/hwloc_reader.h"
+#include "topology/zones/zone_tree.h"
 
 namespace plimsoll::topology {
 namespace {

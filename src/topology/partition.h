@@ -16,8 +16,8 @@
 #include "absl/status/statusor.h"
 #include "resources/cpu_set.h"
 #include "resources/quantity.h"
-#include "topology/zone.h"
-#include "topology/zone_tree.h"
+#include "topology/zones/zone.h"
+#include "topology/zones/zone_tree.h"
 
 namespace plimsoll::topology {
 

@@ -3,10 +3,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "pictures/topology.h"
-#include "topology/hwloc_reader.h"
+#include "topology/machine/hwloc_reader.h"
+#include "topology/machine/plain_tree_for_test.h"
 #include "topology/make_zones.h"
 #include "topology/normalise.h"
-#include "topology/plain_tree_for_test.h"
 #include "topology/topology_file.h"
 
 namespace plimsoll::topology {

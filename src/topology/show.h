@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "topology/partition.h"
-#include "topology/zone_tree.h"
+#include "topology/zones/zone_tree.h"
 
 namespace plimsoll::topology {
 

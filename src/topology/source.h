@@ -8,10 +8,10 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "topology/machine.h"
+#include "topology/machine/machine.h"
 #include "topology/partition.h"
-#include "topology/zone.h"
-#include "topology/zone_tree.h"
+#include "topology/zones/zone.h"
+#include "topology/zones/zone_tree.h"
 
 namespace plimsoll::topology {
 

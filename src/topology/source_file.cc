@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/regular_file.h"
 #include "base/status.h"
-#include "topology/machine_file.h"
+#include "topology/machine/machine_file.h"
 #include "topology/topology_file.h"
 
 namespace plimsoll::topology {

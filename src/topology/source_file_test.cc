@@ -9,7 +9,7 @@
 #include "base/no_descriptors_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "topology/hwloc_reader.h"
+#include "topology/machine/hwloc_reader.h"
 
 namespace plimsoll::topology {
 namespace {

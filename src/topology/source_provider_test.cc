@@ -5,7 +5,7 @@
 #include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "topology/hwloc_reader.h"
+#include "topology/machine/hwloc_reader.h"
 
 namespace plimsoll::topology {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "topology/hwloc_reader.h"
+#include "topology/machine/hwloc_reader.h"
 #include "topology/topology_file.h"
 
 namespace plimsoll::topology {

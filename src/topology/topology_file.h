@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "topology/validate.h"
-#include "topology/zone.h"
+#include "topology/zones/zone.h"
 
 namespace plimsoll::topology {
 

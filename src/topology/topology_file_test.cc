@@ -2,9 +2,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "topology/hwloc_reader.h"
+#include "topology/machine/hwloc_reader.h"
 #include "topology/make_zones.h"
-#include "topology/zone_tree.h"
+#include "topology/zones/zone_tree.h"
 
 namespace plimsoll::topology {
 namespace {

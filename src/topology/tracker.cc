@@ -6,12 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
-#include "topology/discover.h"
+#include "topology/machine/discover.h"
 #include "topology/make_zones.h"
 #include "topology/normalise.h"
 #include "topology/partition_left.h"
 #include "topology/validate.h"
-#include "topology/zone_tree.h"
+#include "topology/zones/zone_tree.h"
 
 namespace plimsoll::topology {
 namespace {

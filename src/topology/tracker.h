@@ -16,13 +16,13 @@
 #include "base/fs_root.h"
 #include "linux/uevents.h"
 #include "topology/followed_source.h"
-#include "topology/known_machine.h"
+#include "topology/machine/known_machine.h"
 #include "topology/machine_watch.h"
 #include "topology/partition.h"
 #include "topology/publisher.h"
 #include "topology/source.h"
 #include "topology/tracker_report.h"
-#include "topology/zone_tree.h"
+#include "topology/zones/zone_tree.h"
 
 namespace plimsoll::topology {
 

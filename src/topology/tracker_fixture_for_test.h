@@ -12,7 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
-#include "topology/machine_files_for_test.h"
+#include "topology/machine/machine_files_for_test.h"
 #include "topology/tracker.h"
 
 namespace plimsoll::topology {

@@ -10,9 +10,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "resources/cpu_set.h"
-#include "topology/machine.h"
-#include "topology/maps.h"
-#include "topology/zone.h"
+#include "topology/machine/machine.h"
+#include "topology/zones/maps.h"
+#include "topology/zones/zone.h"
 
 namespace plimsoll::topology {
 

@@ -3,8 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/subprocess.h"
-#include "image/digest.h"
 #include "image/manifest.h"
+#include "image/names/digest.h"
 #include "image/tar_for_test.h"
 #include "nlohmann/json.hpp"
 

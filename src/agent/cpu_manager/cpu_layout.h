@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "resources/cpu_set.h"
-#include "topology/maps.h"
+#include "topology/zones/maps.h"
 
 namespace plimsoll::agent {
 

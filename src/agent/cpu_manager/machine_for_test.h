@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "resources/cpu_set.h"
-#include "topology/maps.h"
+#include "topology/zones/maps.h"
 
 namespace plimsoll::agent {
 

@@ -16,7 +16,7 @@
 #include "agent/topology_manager/node_mask.h"
 #include "agent/topology_manager/topology_manager.h"
 #include "resources/cpu_set.h"
-#include "topology/maps.h"
+#include "topology/zones/maps.h"
 
 namespace plimsoll::agent {
 

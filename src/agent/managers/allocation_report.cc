@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "topology/make_zones.h"
-#include "topology/zone.h"
+#include "topology/zones/zone.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -33,7 +33,7 @@
 #include "agent/managers/node_managers.h"
 #include "agent/managers/pod_grant.h"
 #include "agent/managers/pod_parts.h"
-#include "topology/maps.h"
+#include "topology/zones/maps.h"
 
 namespace plimsoll::agent {
 

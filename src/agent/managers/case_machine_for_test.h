@@ -27,12 +27,12 @@
 #include "base/status.h"
 #include "resources/cpu_set.h"
 #include "resources/quantity.h"
-#include "topology/discover.h"
-#include "topology/machine_files_for_test.h"
+#include "topology/machine/discover.h"
+#include "topology/machine/machine_files_for_test.h"
 #include "topology/make_zones.h"
-#include "topology/maps.h"
 #include "topology/topology_file.h"
-#include "topology/zone_tree.h"
+#include "topology/zones/maps.h"
+#include "topology/zones/zone_tree.h"
 #include "yaml/reader.h"
 
 namespace plimsoll::agent {

@@ -16,7 +16,7 @@
 #include "agent/managers/pod_grant.h"
 #include "pod_runner/manifest/manifest.h"
 #include "resources/cpu_set.h"
-#include "topology/maps.h"
+#include "topology/zones/maps.h"
 
 namespace plimsoll::agent {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "resources/cpu_set.h"
-#include "topology/maps.h"
+#include "topology/zones/maps.h"
 
 namespace plimsoll::agent {
 

@@ -13,7 +13,7 @@
 #include "agent/cpu_manager/static_cpu_policy.h"
 #include "agent/memory_manager/static_memory_policy.h"
 #include "agent/topology_manager/topology_manager.h"
-#include "topology/maps.h"
+#include "topology/zones/maps.h"
 
 namespace plimsoll::agent {
 

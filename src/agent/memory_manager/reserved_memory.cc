@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "resources/quantity.h"
 #include "topology/make_zones.h"
-#include "topology/zone.h"
+#include "topology/zones/zone.h"
 
 namespace plimsoll::agent {
 namespace {

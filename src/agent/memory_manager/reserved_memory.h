@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "agent/memory_manager/static_memory_policy.h"
-#include "topology/maps.h"
+#include "topology/zones/maps.h"
 
 namespace plimsoll::agent {
 

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "agent/topology_manager/hint.h"
 #include "agent/topology_manager/node_mask.h"
-#include "topology/maps.h"
+#include "topology/zones/maps.h"
 
 namespace plimsoll::agent {
 

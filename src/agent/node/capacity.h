@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "agent/node/node_options.h"
-#include "topology/maps.h"
+#include "topology/zones/maps.h"
 
 namespace plimsoll::agent {
 

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "base/steady_time.h"
-#include "topology/discover.h"
+#include "topology/machine/discover.h"
 #include "topology/make_zones.h"
 #include "topology/normalise.h"
 #include "topology/publisher.h"

@@ -15,7 +15,7 @@
 #include "agent/node/runtime_topology.h"
 #include "base/fs_root.h"
 #include "base/retry_delay.h"
-#include "topology/zone.h"
+#include "topology/zones/zone.h"
 
 namespace plimsoll::agent {
 

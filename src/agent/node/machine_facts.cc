@@ -13,10 +13,10 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
-#include "topology/identity.h"
-#include "topology/machine.h"
-#include "topology/machine_file.h"
-#include "topology/zone.h"
+#include "topology/machine/identity.h"
+#include "topology/machine/machine.h"
+#include "topology/machine/machine_file.h"
+#include "topology/zones/zone.h"
 
 namespace plimsoll::agent {
 namespace {

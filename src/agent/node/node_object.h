@@ -12,7 +12,7 @@
 #include "agent/node/conditions.h"
 #include "agent/node/machine_facts.h"
 #include "agent/node/node_options.h"
-#include "topology/maps.h"
+#include "topology/zones/maps.h"
 
 namespace plimsoll::agent {
 

@@ -5,7 +5,7 @@
 #include "base/closest_word.h"
 #include "base/label_text.h"
 #include "base/status.h"
-#include "topology/zone.h"
+#include "topology/zones/zone.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -24,8 +24,8 @@
 #include "base/clock.h"
 #include "base/fs_root.h"
 #include "base/retry_delay.h"
-#include "topology/maps.h"
-#include "topology/zone.h"
+#include "topology/zones/maps.h"
+#include "topology/zones/zone.h"
 
 namespace plimsoll::agent {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "topology/maps.h"
-#include "topology/zone.h"
+#include "topology/zones/maps.h"
+#include "topology/zones/zone.h"
 
 namespace plimsoll::agent {
 

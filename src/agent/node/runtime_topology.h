@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "topology/zone.h"
+#include "topology/zones/zone.h"
 
 namespace plimsoll::agent {
 

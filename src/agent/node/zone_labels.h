@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "topology/zone.h"
+#include "topology/zones/zone.h"
 
 namespace plimsoll::agent {
 

@@ -7,7 +7,7 @@
 
 #include "agent/topology_manager/node_mask.h"
 #include "agent/topology_manager/node_sums.h"
-#include "topology/maps.h"
+#include "topology/zones/maps.h"
 
 namespace plimsoll::agent {
 

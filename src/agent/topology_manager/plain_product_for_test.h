@@ -10,7 +10,7 @@
 
 #include "agent/topology_manager/hint.h"
 #include "agent/topology_manager/node_mask.h"
-#include "topology/maps.h"
+#include "topology/zones/maps.h"
 
 namespace plimsoll::agent {
 

@@ -16,7 +16,7 @@
 #include "agent/topology_manager/node_distances.h"
 #include "agent/topology_manager/node_mask.h"
 #include "agent/topology_manager/place_order.h"
-#include "topology/maps.h"
+#include "topology/zones/maps.h"
 
 namespace plimsoll::agent {
 

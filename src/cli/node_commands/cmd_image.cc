@@ -21,7 +21,7 @@
 #include "cli/terminal/progress.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/text.h"
-#include "image/archive_magic.h"
+#include "image/layers/archive_magic.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -19,8 +19,8 @@
 #include "kubelet/config/cpu_state.h"
 #include "kubelet/config/node_share.h"
 #include "kubelet/config/reservation.h"
-#include "topology/discover.h"
-#include "topology/kernel_files.h"
+#include "topology/machine/discover.h"
+#include "topology/machine/kernel_files.h"
 #include "topology/topology_file.h"
 #include "topology/wire/translate_topology.h"
 

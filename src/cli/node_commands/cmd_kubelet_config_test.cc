@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
 #include "cli/main_for_test.h"
-#include "topology/machine_files_for_test.h"
+#include "topology/machine/machine_files_for_test.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -20,16 +20,16 @@
 #include "cri/calls/observer.h"
 #include "pictures/capture.h"
 #include "pictures/topology.h"
-#include "topology/contradictions.h"
-#include "topology/discover.h"
-#include "topology/hwloc_reader.h"
+#include "topology/machine/contradictions.h"
+#include "topology/machine/discover.h"
+#include "topology/machine/hwloc_reader.h"
 #include "topology/make_zones.h"
-#include "topology/maps.h"
 #include "topology/normalise.h"
 #include "topology/topology_file.h"
 #include "topology/validate.h"
 #include "topology/wire/translate_topology.h"
-#include "topology/zone_tree.h"
+#include "topology/zones/maps.h"
+#include "topology/zones/zone_tree.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -15,9 +15,9 @@
 #include "base/dir_for_test.h"
 #include "base/unique_fd.h"
 #include "cli/main_for_test.h"
-#include "topology/hwloc_reader.h"
+#include "topology/machine/hwloc_reader.h"
 #include "topology/topology_file.h"
-#include "topology/zone_tree.h"
+#include "topology/zones/zone_tree.h"
 
 namespace plimsoll::cli {
 namespace {

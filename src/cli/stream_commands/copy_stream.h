@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cli/terminal/progress.h"
-#include "image/byte_stream.h"
+#include "image/layers/byte_stream.h"
 
 namespace plimsoll::cli {
 

@@ -8,7 +8,7 @@
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "cri/messages/validate.h"
-#include "image/reference.h"
+#include "image/names/reference.h"
 
 namespace plimsoll::cri {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/listen_address.h"
 #include "base/status.h"
 #include "daemon/config/plugin_policies.h"
-#include "image/reference.h"
+#include "image/names/reference.h"
 #include "linux/cgroup/cgroup.h"
 
 namespace plimsoll::daemon {

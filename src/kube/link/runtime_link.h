@@ -15,7 +15,7 @@
 #include "absl/time/time.h"
 #include "qos/class_type.h"
 #include "qos/classes.h"
-#include "topology/zone.h"
+#include "topology/zones/zone.h"
 
 namespace plimsoll::kube {
 

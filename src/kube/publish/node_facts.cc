@@ -12,7 +12,7 @@
 #include "base/printable.h"
 #include "kube/publish/short_text.h"
 #include "qos/class_devices.h"
-#include "topology/zone_tree.h"
+#include "topology/zones/zone_tree.h"
 
 namespace plimsoll::kube {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "kube/link/runtime_link.h"
-#include "topology/hwloc_reader.h"
+#include "topology/machine/hwloc_reader.h"
 #include "topology/make_zones.h"
 
 namespace plimsoll::kube {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "topology/zone.h"
+#include "topology/zones/zone.h"
 
 namespace plimsoll::kube {
 

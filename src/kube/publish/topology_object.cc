@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "kube/apiserver/json_fields.h"
 #include "kube/publish/zone_amounts.h"
-#include "topology/zone_tree.h"
+#include "topology/zones/zone_tree.h"
 
 namespace plimsoll::kube {
 namespace {

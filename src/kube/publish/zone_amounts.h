@@ -8,7 +8,7 @@
 
 #include "kube/link/runtime_link.h"
 #include "resources/quantity.h"
-#include "topology/zone_tree.h"
+#include "topology/zones/zone_tree.h"
 
 namespace plimsoll::kube {
 

@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "topology/zone_tree.h"
+#include "topology/zones/zone_tree.h"
 
 namespace plimsoll::kubelet {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "resources/cpu_set.h"
-#include "topology/machine.h"
-#include "topology/zone.h"
+#include "topology/machine/machine.h"
+#include "topology/zones/zone.h"
 
 namespace plimsoll::kubelet {
 

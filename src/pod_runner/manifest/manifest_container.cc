@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "image/reference.h"
+#include "image/names/reference.h"
 #include "pod_runner/manifest/manifest_env.h"
 #include "pod_runner/manifest/manifest_fields.h"
 #include "pod_runner/manifest/manifest_probes.h"

@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "image/reference.h"
+#include "image/names/reference.h"
 #include "pod_runner/manifest/manifest.h"
 #include "pod_runner/manifest/manifest_fields.h"
 

@@ -19,7 +19,7 @@
 #include "base/regular_file.h"
 #include "base/status.h"
 #include "base/subprocess.h"
-#include "image/reference.h"
+#include "image/names/reference.h"
 
 namespace plimsoll::pod {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
-#include "image/reference.h"
+#include "image/names/reference.h"
 
 namespace plimsoll::pod {
 namespace {

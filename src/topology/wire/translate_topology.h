@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "cri/runtime/v1/api.pb.h"
-#include "topology/zone.h"
+#include "topology/zones/zone.h"
 
 namespace plimsoll::topology {
 

@@ -10,7 +10,7 @@
 
 #include "agent/managers/node_managers.h"
 #include "resources/cpu_set.h"
-#include "topology/maps.h"
+#include "topology/zones/maps.h"
 
 namespace plimsoll::agent {
 
