@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/programs/subprocess.h"
 #include "base/status.h"
-#include "base/subprocess.h"
 
 namespace plimsoll::bench {
 namespace {

@@ -49,7 +49,8 @@ class BareRunner {
 
   const std::string crun_;
   const FsRoot directory_;
-  const UniqueFd socket_;  // closing it ends the process; base/subprocess.h or init reaps it
+  const UniqueFd
+      socket_;  // closing it ends the process; base/programs/subprocess.h or init reaps it
   int number_ = 0;
 };
 

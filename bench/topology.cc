@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
-#include "base/own_program.h"
+#include "base/programs/own_program.h"
 #include "base/status.h"
 #include "bench/series.h"
 #include "topology/machine/discover.h"

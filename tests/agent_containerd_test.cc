@@ -15,7 +15,7 @@
 #include "harness/containerd.h"
 #include "harness/kernel.h"
 #include "harness/sub_path_trap.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 
 namespace plimsoll::testing {
 namespace {

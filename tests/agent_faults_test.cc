@@ -15,7 +15,7 @@
 #include "harness/kernel.h"
 #include "harness/network_node.h"
 #include "harness/node_agent.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 
 namespace plimsoll::testing {
 namespace {

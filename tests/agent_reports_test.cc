@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/fs_root.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "harness/kernel.h"

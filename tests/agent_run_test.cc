@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "harness/kernel.h"
 #include "harness/node_agent.h"
 #include "harness/watched_program.h"

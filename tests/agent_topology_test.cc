@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent_runs_fixture.h"
 #include "base/dir_for_test.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "gmock/gmock.h"
 #include "harness/agent.h"
 #include "harness/kernel.h"

@@ -11,13 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/dir_for_test.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "harness/busybox_image.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 
 namespace plimsoll::testing {
 

@@ -7,14 +7,14 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "cli_fixture.h"
 #include "dial/server_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 
 namespace plimsoll::testing {
 namespace {

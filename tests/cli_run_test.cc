@@ -13,7 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "cli_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

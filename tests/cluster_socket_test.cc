@@ -18,7 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "classes_fixture.h"
 #include "harness/fake_kubelet.h"
 #include "harness/kernel.h"

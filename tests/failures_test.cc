@@ -9,12 +9,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "harness/own_mark.h"
 #include "linux/capabilities.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 
 namespace plimsoll::testing {
 namespace {

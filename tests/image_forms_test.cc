@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 
 #include "absl/strings/str_cat.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "image/image_for_test.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "classes_fixture.h"
 #include "harness/api_server.h"
 #include "harness/drivers_kubelet.h"

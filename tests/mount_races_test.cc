@@ -12,8 +12,8 @@
 #include "base/swap_loop_for_test.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
-#include "linux/mounts.h"
-#include "linux/other_namespaces_for_test.h"
+#include "linux/namespaces/mounts.h"
+#include "linux/namespaces/other_namespaces_for_test.h"
 
 namespace plimsoll::testing {
 namespace {

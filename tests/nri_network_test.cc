@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "gmock/gmock.h"
 #include "harness/kernel.h"
 #include "harness/network_node.h"

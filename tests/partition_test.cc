@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "gmock/gmock.h"
 #include "harness/cpus.h"
 #include "harness/kernel.h"

@@ -19,7 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/dir_for_test.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "base/unique_fd.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
@@ -28,7 +28,7 @@
 #include "image/lying_registry_for_test.h"
 #include "image/registry_for_test.h"
 #include "image/tar_for_test.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 
 namespace plimsoll::testing {
 namespace {

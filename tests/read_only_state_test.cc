@@ -11,12 +11,12 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/programs/subprocess.h"
 #include "base/status.h"
-#include "base/subprocess.h"
 #include "base/unique_fd.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 
 namespace plimsoll::testing {
 namespace {

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 
 namespace plimsoll::testing {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
 #include "base/loopback_listener_for_test.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "harness/kernel.h"
 #include "harness/own_mark.h"
 #include "harness/stream_status.h"

@@ -13,7 +13,7 @@
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "harness/kernel.h"
 #include "harness/metrics.h"
 #include "harness/node.h"

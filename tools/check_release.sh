@@ -16,7 +16,7 @@ logs=build/check-release
 arm_build=build/arm64
 # Suites that qemu-user can run, and those for the virtual machine.
 arm_suites=(base resources topology image runtime_spec)
-arm_kernel_suites=(linux linux_cgroup)
+arm_kernel_suites=(linux linux_namespaces linux_cgroup)
 # Files of the integration suite, which run pods there.
 arm_pods=(pods limits exec)
 

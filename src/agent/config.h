@@ -14,7 +14,7 @@
 #include "absl/time/time.h"
 #include "agent/device_manager/configured_devices.h"
 #include "agent/memory_manager/static_memory_policy.h"
-#include "base/command_line.h"
+#include "base/text/command_line.h"
 #include "resources/cpu_set.h"
 #include "resources/requirements.h"
 #include "service/feature_gates.h"

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "agent/config.h"
-#include "base/command_line.h"
+#include "base/text/command_line.h"
 
 namespace plimsoll::agent {
 

@@ -14,8 +14,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/quoted.h"
 #include "base/status.h"
+#include "base/text/quoted.h"
 #include "yaml/documents.h"
 #include "yaml/reader.h"
 

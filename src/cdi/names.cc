@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "base/quoted.h"
 #include "base/status.h"
+#include "base/text/quoted.h"
 
 namespace plimsoll::cdi {
 namespace {

@@ -11,9 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
-#include "base/closest_word.h"
 #include "base/regular_file.h"
 #include "base/status.h"
+#include "base/text/closest_word.h"
 #include "base/unique_fd.h"
 #include "cdi/names.h"
 

@@ -13,9 +13,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "base/normal_path.h"
-#include "base/quoted.h"
 #include "base/status.h"
+#include "base/text/normal_path.h"
+#include "base/text/quoted.h"
 #include "cdi/json_reader.h"
 #include "cdi/names.h"
 

@@ -1,7 +1,7 @@
 // plimsoll help
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/closest_word.h"
+#include "base/text/closest_word.h"
 #include "cli/command/command.h"
 #include "cli/known_elsewhere.h"
 #include "cli/program.h"

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "cli/command/lookup.h"
 #include "cli/command_tree.h"
 #include "cli/main_for_test.h"

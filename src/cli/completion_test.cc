@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/dir_for_test.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "cli/command/command.h"
 #include "cli/command_tree.h"
 #include "cli/program.h"

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "base/command_line.h"
+#include "base/text/command_line.h"
 #include "cli/agent_commands/agent_commands.h"
 #include "cli/known_elsewhere.h"
 #include "cli/node_commands/node_commands.h"

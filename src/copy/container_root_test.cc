@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 
 namespace plimsoll::copy {
 namespace {

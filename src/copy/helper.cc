@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "base/fs_root.h"
 #include "base/monotonic_time.h"
-#include "base/pipe.h"
+#include "base/programs/pipe.h"
 #include "base/status.h"
 #include "copy/helper_protocol.h"
 #include "copy/helper_report.h"

@@ -7,7 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 
 namespace plimsoll::copy {
 namespace {

@@ -21,10 +21,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "base/printable.h"
 #include "base/random_id.h"
 #include "base/regular_file.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "base/unique_fd.h"
 #include "lookup/open_below.h"
 

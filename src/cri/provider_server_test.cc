@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/dir_for_test.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "base/unique_fd.h"
 #include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"

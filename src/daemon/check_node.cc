@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "base/fs_root.h"
-#include "base/own_program.h"
+#include "base/programs/own_program.h"
 #include "base/status.h"
 #include "daemon/cgroup_driver.h"
 #include "daemon/own_programs.h"

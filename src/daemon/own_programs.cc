@@ -6,10 +6,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "base/own_program.h"
-#include "base/program_machine.h"
+#include "base/programs/own_program.h"
+#include "base/programs/program_machine.h"
+#include "base/programs/subprocess.h"
 #include "base/status.h"
-#include "base/subprocess.h"
 
 namespace plimsoll::daemon {
 namespace {

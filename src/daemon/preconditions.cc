@@ -11,9 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
-#include "base/problems.h"
+#include "base/programs/subprocess.h"
 #include "base/status.h"
-#include "base/subprocess.h"
+#include "base/text/problems.h"
 #include "daemon/own_programs.h"
 #include "daemon/run_directory.h"
 #include "runtime/oci/crun/crun.h"

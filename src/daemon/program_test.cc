@@ -18,11 +18,11 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "base/dir_for_test.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "base/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 #include "service/directory_lock.h"
 
 namespace plimsoll::daemon {

@@ -7,7 +7,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "base/random_id.h"
 #include "base/status.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 
 namespace plimsoll::daemon {
 

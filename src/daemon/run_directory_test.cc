@@ -6,7 +6,7 @@
 #include "base/random_id.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 
 namespace plimsoll::daemon {
 namespace {

@@ -13,7 +13,7 @@
 #include "absl/time/clock.h"
 #include "base/dir_for_test.h"
 #include "base/monotonic_time.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "image/catalog_for_test.h"

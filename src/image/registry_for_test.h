@@ -19,7 +19,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/fs_root.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "base/unique_fd.h"
 #include "gtest/gtest.h"
 

@@ -17,7 +17,7 @@
 #include "base/dir_for_test.h"
 #include "base/disk_usage.h"
 #include "base/fault_injection.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "image/catalog_for_test.h"

@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/fs_root.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "image/blob_streams.h"
 #include "image/image_service.h"
 #include "image/manifest.h"

@@ -13,8 +13,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 
 namespace plimsoll::image {
 namespace {

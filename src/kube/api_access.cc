@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/fs_root.h"
-#include "base/problems.h"
 #include "base/regular_file.h"
 #include "base/status.h"
+#include "base/text/problems.h"
 #include "kube/apiserver/https_client.h"
 #include "kube/apiserver/server_address.h"
 

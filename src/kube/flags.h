@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/command_line.h"
+#include "base/text/command_line.h"
 #include "kube/config.h"
 #include "kube/manifests/manifests.h"
 

@@ -14,8 +14,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 
 namespace plimsoll::kubelet {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "base/quoted.h"
 #include "base/status.h"
+#include "base/text/quoted.h"
 #include "kubelet/podresources/v1/api.pb.h"
 #include "protobuf/field_count.h"
 #include "resources/cpu_set.h"

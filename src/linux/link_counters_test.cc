@@ -15,8 +15,8 @@
 #include "base/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "linux/mounts.h"
-#include "linux/namespaces.h"
+#include "linux/namespaces/mounts.h"
+#include "linux/namespaces/namespaces.h"
 
 namespace plimsoll::linux {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "linux/other_namespaces_for_test.h"
+#include "linux/namespaces/other_namespaces_for_test.h"
 
 namespace plimsoll::linux {
 namespace {

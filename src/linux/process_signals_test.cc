@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "base/wait_until_for_test.h"
 #include "gtest/gtest.h"
 

@@ -9,7 +9,7 @@
 #include "absl/time/clock.h"
 #include "base/dir_for_test.h"
 #include "base/no_descriptors_for_test.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/capabilities.h"

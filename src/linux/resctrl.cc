@@ -18,7 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "base/fault_injection.h"
 #include "base/status.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 
 namespace plimsoll::linux {
 namespace {

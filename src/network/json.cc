@@ -6,8 +6,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 
 namespace plimsoll::network {
 namespace {

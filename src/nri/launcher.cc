@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
+#include "base/programs/kill_timeout.h"
 #include "base/status.h"
 #include "nri/plugin_files.h"
 

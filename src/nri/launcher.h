@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/programs/subprocess.h"
 #include "base/retry_delay.h"
 #include "base/steady_time.h"
-#include "base/subprocess.h"
 #include "base/unique_fd.h"
 #include "nri/parts.h"
 #include "nri/plugin_connection.h"

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "protobuf/field_count.h"
 
 namespace plimsoll::nri {

@@ -4,7 +4,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "base/quoted.h"
+#include "base/text/quoted.h"
 
 namespace plimsoll::nri {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 
 namespace plimsoll::nri {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/parallel_for.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "nri/adjust/adjust.h"
 
 namespace plimsoll::nri {

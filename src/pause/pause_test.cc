@@ -9,11 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/dir_for_test.h"
-#include "base/own_program.h"
-#include "base/subprocess.h"
+#include "base/programs/own_program.h"
+#include "base/programs/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 #include "linux/process.h"
 
 namespace plimsoll {

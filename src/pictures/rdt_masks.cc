@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 
 namespace plimsoll::pictures {
 namespace {

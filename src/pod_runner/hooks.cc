@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "base/printable.h"
 #include "base/status.h"
 #include "base/steady_time.h"
+#include "base/text/printable.h"
 #include "dial/http_get.h"
 #include "pod_runner/cri_requests/host.h"
 

@@ -1,7 +1,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/human_bytes.h"
+#include "base/text/human_bytes.h"
 #include "preflight/report.h"
 
 namespace plimsoll::preflight {

@@ -13,10 +13,10 @@
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
-#include "base/host_name.h"
+#include "base/programs/subprocess.h"
 #include "base/status.h"
-#include "base/subprocess.h"
-#include "linux/mounts.h"
+#include "base/text/host_name.h"
+#include "linux/namespaces/mounts.h"
 #include "preflight/preflight.h"
 
 namespace plimsoll::preflight {

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/fs_root.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "qos/class_file.h"
 #include "qos/class_name.h"
 #include "qos/class_yaml.h"

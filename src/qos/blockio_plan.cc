@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 #include "linux/cgroup/line_files.h"
 
 namespace plimsoll::qos {

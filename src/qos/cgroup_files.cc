@@ -12,8 +12,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "base/closest_word.h"
 #include "base/status.h"
+#include "base/text/closest_word.h"
 #include "resources/cpu_set.h"
 #include "resources/quantity.h"
 

@@ -15,7 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 
 namespace plimsoll::qos {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/closest_word.h"
+#include "base/text/closest_word.h"
 
 namespace plimsoll::qos {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
+#include "base/programs/kill_timeout.h"
 #include "base/status.h"
 #include "linux/process_signals.h"
 #include "runtime/engine_impl.h"

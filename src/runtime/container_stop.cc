@@ -5,8 +5,8 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
+#include "base/programs/kill_timeout.h"
 #include "base/status.h"
 #include "linux/process.h"
 #include "linux/process_signals.h"

@@ -12,7 +12,7 @@
 #include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 #include "network/network.h"
 #include "runtime/engine.h"
 #include "runtime/handlers/handler.h"

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 #include "runtime/cgroups/effective_resources.h"
 #include "runtime/objects/sandbox_place.h"
 #include "runtime/objects/state_machine.h"

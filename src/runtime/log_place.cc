@@ -14,7 +14,7 @@
 #include "base/regular_file.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 
 namespace plimsoll::runtime {
 namespace {

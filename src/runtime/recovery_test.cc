@@ -1,7 +1,7 @@
 // Recovery: the engine's findings at its start, and its reactions.
 #include "base/no_descriptors_for_test.h"
 #include "base/random_id.h"
-#include "linux/namespaces.h"
+#include "linux/namespaces/namespaces.h"
 #include "runtime/engine_fixture_for_test.h"
 #include "sqlite/database.h"
 

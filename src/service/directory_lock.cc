@@ -11,8 +11,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "linux/process.h"
 
 namespace plimsoll {

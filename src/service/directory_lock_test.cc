@@ -14,8 +14,8 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "base/dir_for_test.h"
-#include "base/pipe.h"
-#include "base/subprocess.h"
+#include "base/programs/pipe.h"
+#include "base/programs/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

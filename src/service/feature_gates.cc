@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "base/closest_word.h"
+#include "base/text/closest_word.h"
 
 namespace plimsoll {
 

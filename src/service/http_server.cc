@@ -20,8 +20,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
-#include "base/listen_address.h"
 #include "base/status.h"
+#include "base/text/listen_address.h"
 
 namespace plimsoll {
 namespace {

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
-#include "base/pipe.h"
+#include "base/programs/pipe.h"
+#include "base/programs/subprocess.h"
 #include "base/status.h"
-#include "base/subprocess.h"
 #include "streaming/backend.h"
 
 namespace plimsoll::streaming {

@@ -4,7 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "monitor/protocol.h"
 #include "streaming/pod_for_test.h"
 #include "streaming/server_fixture_for_test.h"

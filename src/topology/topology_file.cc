@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/problems.h"
 #include "base/status.h"
+#include "base/text/problems.h"
 #include "yaml/documents.h"
 #include "yaml/reader.h"
 

@@ -7,7 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "base/problems.h"
+#include "base/text/problems.h"
 
 namespace plimsoll {
 namespace {

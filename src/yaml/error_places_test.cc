@@ -1,6 +1,6 @@
 #include "yaml/error_places.h"
 
-#include "base/problems.h"
+#include "base/text/problems.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -10,8 +10,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/closest_word.h"
-#include "base/printable.h"
+#include "base/text/closest_word.h"
+#include "base/text/printable.h"
 
 namespace plimsoll {
 namespace {

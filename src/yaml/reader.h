@@ -25,7 +25,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "base/problems.h"
+#include "base/text/problems.h"
 
 namespace plimsoll {
 

@@ -1,8 +1,8 @@
 #include "conformance/images.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/programs/subprocess.h"
 #include "base/status.h"
-#include "base/subprocess.h"
 #include "image/manifest.h"
 #include "image/names/digest.h"
 #include "image/tar_for_test.h"

@@ -8,7 +8,7 @@
 #include "absl/time/clock.h"
 #include "base/random_id.h"
 #include "base/status.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 
 namespace plimsoll::conformance {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "agent/client/client.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "base/unique_fd.h"
 
 namespace plimsoll::testing {

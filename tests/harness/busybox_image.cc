@@ -5,8 +5,8 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
+#include "base/programs/subprocess.h"
 #include "base/status.h"
-#include "base/subprocess.h"
 
 namespace plimsoll::testing {
 namespace {

@@ -14,7 +14,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "base/fs_root.h"
-#include "base/pipe.h"
+#include "base/programs/pipe.h"
 #include "base/socket_probe.h"
 #include "base/status.h"
 #include "harness/busybox_image.h"

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "base/unique_fd.h"
 #include "cri/runtime/v1/api.grpc.pb.h"
 

@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "base/pipe.h"
+#include "base/programs/pipe.h"
 #include "base/status.h"
 #include "harness/kernel.h"
 #include "harness/node.h"

@@ -15,7 +15,7 @@
 #include "absl/time/clock.h"
 #include "base/fs_root.h"
 #include "harness/kernel.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 
 namespace plimsoll::testing {
 namespace {

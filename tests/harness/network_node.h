@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/dir_for_test.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "base/unique_fd.h"
 #include "harness/node.h"
 

@@ -11,11 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "base/pipe.h"
+#include "base/programs/pipe.h"
 #include "base/status.h"
 #include "harness/busybox_image.h"
 #include "harness/kernel.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 
 namespace plimsoll::testing {
 namespace {

@@ -19,7 +19,7 @@
 #include "absl/time/time.h"
 #include "base/dir_for_test.h"
 #include "base/fs_root.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "base/unique_fd.h"
 #include "cri/runtime/v1/api.grpc.pb.h"
 #include "gmock/gmock.h"

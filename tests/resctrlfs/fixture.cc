@@ -13,7 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "base/own_program.h"
+#include "base/programs/own_program.h"
 #include "base/status.h"
 
 namespace plimsoll::resctrlfs {

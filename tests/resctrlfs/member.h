@@ -10,8 +10,8 @@
 #include <string>
 
 #include "absl/time/clock.h"
-#include "base/own_program.h"
-#include "base/subprocess.h"
+#include "base/programs/own_program.h"
+#include "base/programs/subprocess.h"
 #include "base/unique_fd.h"
 
 namespace plimsoll::resctrlfs {

@@ -12,7 +12,7 @@
 #include "base/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 #include "resctrlfs/member.h"
 #include "resctrlfs/mounted_test_base.h"
 

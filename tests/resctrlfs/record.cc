@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 #include "linux/process.h"
 #include "resctrlfs/hierarchy.h"
 

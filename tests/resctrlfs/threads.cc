@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 
 namespace plimsoll::resctrlfs {
 

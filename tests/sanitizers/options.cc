@@ -1,5 +1,5 @@
 // The sanitizers' options in every program of their presets, compiled in: a program that another
-// one starts doesn't get the environment variables (src/base/subprocess.h). ASAN_OPTIONS,
+// one starts doesn't get the environment variables (src/base/programs/subprocess.h). ASAN_OPTIONS,
 // UBSAN_OPTIONS and TSAN_OPTIONS add to them.
 //
 // The first finding ends the program: a finding in a tested daemon's standard error would go

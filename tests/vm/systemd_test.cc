@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "agent/groups/pod_groups.h"
 #include "base/dir_for_test.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "harness/kernel.h"
 #include "harness/stream_status.h"
 #include "harness/websocket_client.h"

@@ -12,8 +12,8 @@
 #include "agent/api/log_stream.h"
 #include "agent/api/parameters.h"
 #include "agent/http/target.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "pod_runner/manifest/objects.h"
 
 namespace plimsoll::agent {

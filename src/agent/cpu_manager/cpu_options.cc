@@ -10,9 +10,9 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/closest_word.h"
-#include "base/go_bool.h"
 #include "base/status.h"
+#include "base/text/closest_word.h"
+#include "base/text/go_bool.h"
 
 namespace plimsoll::agent {
 namespace {

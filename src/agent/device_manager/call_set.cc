@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -7,8 +7,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/quoted.h"
 #include "base/status.h"
+#include "base/text/quoted.h"
 #include "cdi/names.h"
 
 namespace plimsoll::agent {

@@ -11,9 +11,9 @@
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
-#include "base/quoted.h"
 #include "base/status.h"
+#include "base/text/printable.h"
+#include "base/text/quoted.h"
 #include "base/unique_fd.h"
 
 namespace plimsoll::agent {

@@ -11,9 +11,9 @@
 #include "agent/device_manager/plugin_channel.h"
 #include "agent/device_manager/resource_name.h"
 #include "base/connection_gate.h"
-#include "base/quoted.h"
 #include "base/socket_file.h"
 #include "base/status.h"
+#include "base/text/quoted.h"
 #include "grpc_socket/socket_server.h"
 #include "kubelet/deviceplugin/v1beta1/api.grpc.pb.h"
 

@@ -14,8 +14,8 @@
 #include "agent/device_manager/plugin_channel.h"
 #include "agent/device_manager/registration_server.h"
 #include "agent/device_manager/resource_name.h"
-#include "base/quoted.h"
 #include "base/status.h"
+#include "base/text/quoted.h"
 #include "kubelet/pluginregistration/v1/api.grpc.pb.h"
 
 namespace plimsoll::agent {

@@ -13,7 +13,7 @@
 #include "absl/time/clock.h"
 #include "agent/groups/groups_for_test.h"
 #include "base/fault_injection.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/huge_page_sizes.h"

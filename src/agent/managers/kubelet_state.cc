@@ -11,8 +11,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/quoted.h"
 #include "base/status.h"
+#include "base/text/quoted.h"
 
 namespace plimsoll::agent {
 namespace {

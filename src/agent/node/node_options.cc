@@ -2,9 +2,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/closest_word.h"
-#include "base/label_text.h"
 #include "base/status.h"
+#include "base/text/closest_word.h"
+#include "base/text/label_text.h"
 #include "topology/zones/zone.h"
 
 namespace plimsoll::agent {

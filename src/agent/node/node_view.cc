@@ -11,8 +11,8 @@
 #include "agent/node/capacity.h"
 #include "agent/node/read_topology.h"
 #include "agent/node/zone_labels.h"
-#include "base/label_text.h"
 #include "base/status.h"
+#include "base/text/label_text.h"
 
 namespace plimsoll::agent {
 namespace {

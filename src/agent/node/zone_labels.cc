@@ -5,7 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/label_text.h"
+#include "base/text/label_text.h"
 
 namespace plimsoll::agent {
 namespace {

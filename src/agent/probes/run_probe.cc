@@ -8,8 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "agent/probes/grpc_health.h"
-#include "base/printable.h"
 #include "base/steady_time.h"
+#include "base/text/printable.h"
 #include "dial/connect.h"
 #include "dial/http_get.h"
 

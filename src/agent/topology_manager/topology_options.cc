@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/topology_manager/topology_manager.h"
-#include "base/closest_word.h"
-#include "base/go_bool.h"
 #include "base/status.h"
+#include "base/text/closest_word.h"
+#include "base/text/go_bool.h"
 
 namespace plimsoll::agent {
 namespace {

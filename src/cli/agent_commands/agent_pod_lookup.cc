@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/closest_word.h"
-#include "base/printable.h"
+#include "base/text/closest_word.h"
+#include "base/text/printable.h"
 #include "cli/terminal/errors.h"
 
 namespace plimsoll::cli {

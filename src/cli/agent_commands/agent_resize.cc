@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/closest_word.h"
 #include "base/status.h"
+#include "base/text/closest_word.h"
 #include "cli/terminal/errors.h"
 #include "cli/terminal/object_fields.h"
 #include "resources/quantity.h"

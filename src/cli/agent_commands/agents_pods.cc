@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "cli/agent_commands/agent_connect.h"
 #include "cli/agent_commands/run_by_agent.h"
 #include "cli/terminal/errors.h"

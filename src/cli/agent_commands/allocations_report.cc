@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/text.h"
 #include "pictures/cpus.h"

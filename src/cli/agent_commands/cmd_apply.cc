@@ -5,8 +5,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "cli/agent_commands/agent_commands.h"
 #include "cli/agent_commands/agent_connect.h"
 #include "cli/command/command.h"

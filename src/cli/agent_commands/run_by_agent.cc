@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "cli/agent_commands/agent_connect.h"
 #include "cli/terminal/errors.h"
 #include "cli/terminal/object_fields.h"

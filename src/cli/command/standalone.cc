@@ -25,10 +25,10 @@
 #include "absl/time/clock.h"
 #include "base/fs_root.h"
 #include "base/monotonic_time.h"
-#include "base/pipe.h"
+#include "base/programs/pipe.h"
+#include "base/programs/subprocess.h"
 #include "base/socket_probe.h"
 #include "base/status.h"
-#include "base/subprocess.h"
 #include "cli/terminal/errors.h"
 
 namespace plimsoll::cli {

@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "base/unique_fd.h"
 
 namespace plimsoll::cli {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 #include "cli/terminal/object_fields.h"
 #include "cli/terminal/table.h"
 

@@ -1,8 +1,8 @@
 // plimsoll update
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "cli/command/as_before.h"
 #include "cli/command/command.h"
 #include "cli/command/lookup.h"

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 #include "cli/node_commands/nri_report.h"
 #include "cli/pod_commands/resource_report.h"
 #include "cli/terminal/text.h"

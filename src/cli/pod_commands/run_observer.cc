@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 #include "cli/terminal/text.h"
 
 namespace plimsoll::cli {

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "base/dir_for_test.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "streaming/fake_backend_for_test.h"
 #include "streaming/server.h"
 

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 
 namespace plimsoll::cli {
 

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/text.h"
 

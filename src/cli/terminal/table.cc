@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 #include "cli/terminal/wrap.h"
 
 namespace plimsoll::cli {

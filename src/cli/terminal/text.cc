@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
-#include "base/human_bytes.h"
+#include "base/text/human_bytes.h"
 
 namespace plimsoll::cli {
 

@@ -20,7 +20,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "base/cancellation.h"
+#include "base/programs/cancellation.h"
 #include "cri/calls/grpc_status.h"
 #include "cri/calls/lanes.h"
 #include "cri/calls/redact.h"

@@ -9,15 +9,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "base/normal_path.h"
 #include "base/status.h"
+#include "base/text/normal_path.h"
 #include "cdi/names.h"
 #include "cri/messages/translate_id_mappings.h"
 #include "cri/messages/translate_mounted_image.h"
 #include "cri/messages/translate_resources.h"
 #include "cri/messages/translate_sandbox.h"
 #include "cri/messages/validate.h"
-#include "linux/id_mapping.h"
+#include "linux/namespaces/id_mapping.h"
 
 namespace plimsoll::cri {
 namespace {

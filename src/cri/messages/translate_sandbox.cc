@@ -9,7 +9,7 @@
 #include "cri/messages/translate_id_mappings.h"
 #include "cri/messages/translate_resources.h"
 #include "cri/messages/validate.h"
-#include "linux/id_mapping.h"
+#include "linux/namespaces/id_mapping.h"
 #include "network/result.h"
 #include "resources/quantity.h"
 #include "runtime/announcement/messages.h"

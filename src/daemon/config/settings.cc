@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "base/problems.h"
 #include "base/status.h"
+#include "base/text/problems.h"
 #include "yaml/config_place.h"
 
 namespace plimsoll::daemon {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/command_line.h"
+#include "base/text/command_line.h"
 #include "daemon/config/config.h"
 
 namespace plimsoll::daemon {

@@ -11,8 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "base/human_bytes.h"
 #include "base/status.h"
+#include "base/text/human_bytes.h"
 #include "base/unique_fd.h"
 
 namespace plimsoll::daemon {

@@ -17,7 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/cgroup/stub_for_test.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 #include "runtime/objects/fakes_for_test.h"
 
 namespace plimsoll::daemon {

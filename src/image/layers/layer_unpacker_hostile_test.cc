@@ -3,7 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/device_nodes_for_test.h"
+#include "base/programs/device_nodes_for_test.h"
 #include "image/layers/layer_tree.h"
 #include "image/layers/layer_unpacker_for_test.h"
 

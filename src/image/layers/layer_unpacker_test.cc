@@ -10,7 +10,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/device_nodes_for_test.h"
+#include "base/programs/device_nodes_for_test.h"
 #include "gtest/gtest.h"
 #include "image/layers/layer_tree.h"
 #include "image/layers/layer_unpacker_for_test.h"

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "base/device_nodes_for_test.h"
 #include "base/dir_for_test.h"
+#include "base/programs/device_nodes_for_test.h"
 #include "gtest/gtest.h"
 #include "image/layers/archive_reader.h"
 #include "image/layers/layer_unpacker.h"

@@ -15,9 +15,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
+#include "base/programs/subprocess.h"
 #include "base/status.h"
 #include "base/steady_time.h"
-#include "base/subprocess.h"
 #include "dial/tls_stream.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

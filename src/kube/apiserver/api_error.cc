@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 #include "kube/apiserver/json_frames.h"
 
 namespace plimsoll::kube {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 #include "kube/apiserver/api_error.h"
 
 namespace plimsoll::kube {

@@ -4,9 +4,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "base/human_bytes.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/human_bytes.h"
+#include "base/text/printable.h"
 
 namespace plimsoll::kube {
 namespace {

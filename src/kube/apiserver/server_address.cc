@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/fs_root.h"
-#include "base/printable.h"
 #include "base/regular_file.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 
 namespace plimsoll::kube {
 namespace {

@@ -7,8 +7,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "base/quoted.h"
 #include "base/status.h"
+#include "base/text/quoted.h"
 #include "kube/apiserver/json_fields.h"
 #include "qos/class_devices.h"
 

@@ -10,12 +10,12 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "base/printable.h"
 #include "base/retry_delay.h"
 #include "base/socket_address.h"
 #include "base/status.h"
 #include "base/steady_news.h"
 #include "base/steady_time.h"
+#include "base/text/printable.h"
 #include "kube/link/translate_report.h"
 #include "plimsoll/v1/cluster.grpc.pb.h"
 

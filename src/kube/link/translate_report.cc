@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 #include "topology/wire/translate_topology.h"
 
 namespace plimsoll::kube {

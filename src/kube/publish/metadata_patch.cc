@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
-#include "base/label_text.h"
+#include "base/text/label_text.h"
 #include "kube/apiserver/json_fields.h"
 
 namespace plimsoll::kube {

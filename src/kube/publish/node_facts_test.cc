@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "base/label_text.h"
+#include "base/text/label_text.h"
 #include "kube/publish/reports_for_test.h"
 
 namespace plimsoll::kube {

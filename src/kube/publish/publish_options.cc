@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "base/printable.h"
-#include "base/problems.h"
+#include "base/text/printable.h"
+#include "base/text/problems.h"
 
 namespace plimsoll::kube {
 namespace {

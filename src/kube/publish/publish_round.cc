@@ -5,8 +5,8 @@
 
 #include "absl/random/random.h"
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "kube/publish/node_publications.h"
 #include "kube/publish/topology_publication.h"
 

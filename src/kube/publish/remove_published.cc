@@ -1,8 +1,8 @@
 #include "kube/publish/remove_published.h"
 
 #include "absl/time/time.h"
-#include "base/problems.h"
 #include "base/status.h"
+#include "base/text/problems.h"
 #include "kube/publish/metadata_patch.h"
 #include "kube/publish/node_conditions.h"
 #include "kube/publish/own_node.h"

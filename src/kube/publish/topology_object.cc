@@ -9,8 +9,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "kube/apiserver/json_fields.h"
 #include "kube/publish/zone_amounts.h"
 #include "topology/zones/zone_tree.h"

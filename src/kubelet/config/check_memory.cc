@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/human_bytes.h"
+#include "base/text/human_bytes.h"
 
 namespace plimsoll::kubelet {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/human_bytes.h"
 #include "base/status.h"
+#include "base/text/human_bytes.h"
 
 namespace plimsoll::kubelet {
 namespace {

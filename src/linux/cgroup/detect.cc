@@ -10,7 +10,7 @@
 #include "linux/cgroup/v1.h"
 #include "linux/cgroup/v2.h"
 #include "linux/cgroup/v2_tree.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 
 namespace plimsoll::linux {
 namespace {

@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "base/human_bytes.h"
 #include "base/status.h"
+#include "base/text/human_bytes.h"
 
 namespace plimsoll::linux {
 namespace {

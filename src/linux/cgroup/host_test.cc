@@ -12,7 +12,7 @@
 #include "absl/base/config.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/cgroup/cgroup.h"

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "base/quoted.h"
+#include "base/text/quoted.h"
 #include "nri/adjust/fields.h"
 
 namespace plimsoll::nri {

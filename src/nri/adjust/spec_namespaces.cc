@@ -10,9 +10,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/quoted.h"
 #include "base/status.h"
-#include "linux/sysctl_name.h"
+#include "base/text/quoted.h"
+#include "linux/namespaces/sysctl_name.h"
 #include "nri/adjust/spec_parts.h"
 
 namespace plimsoll::nri {

@@ -2,8 +2,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/quoted.h"
 #include "base/status.h"
+#include "base/text/quoted.h"
 #include "nri/adjust/spec_parts.h"
 #include "nri/messages/messages.h"
 #include "qos/class_type.h"

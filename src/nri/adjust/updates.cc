@@ -4,9 +4,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
-#include "base/quoted.h"
 #include "base/status.h"
+#include "base/text/printable.h"
+#include "base/text/quoted.h"
 #include "nri/adjust/overlay.h"
 #include "nri/messages/messages.h"
 

@@ -12,10 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "base/go_bool.h"
-#include "base/printable.h"
-#include "base/quoted.h"
 #include "base/status.h"
+#include "base/text/go_bool.h"
+#include "base/text/printable.h"
+#include "base/text/quoted.h"
 #include "yaml/documents.h"
 #include "yaml/reader.h"
 

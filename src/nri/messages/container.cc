@@ -5,7 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "cri/runtime/v1/api.pb.h"
 #include "nri/messages/messages.h"
 #include "nri/messages/parts.h"

@@ -4,8 +4,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/normal_path.h"
 #include "base/status.h"
+#include "base/text/normal_path.h"
 #include "pod_runner/manifest/manifest_fields.h"
 #include "pod_runner/manifest/objects.h"
 

@@ -7,7 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "base/human_bytes.h"
+#include "base/text/human_bytes.h"
 
 namespace plimsoll::pod {
 namespace {

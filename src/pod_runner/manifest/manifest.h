@@ -174,8 +174,8 @@ enum class ManifestOrigin {
 };
 
 // Parses all documents of a YAML (or JSON) text; each must be a v1 Pod. `file` stands in messages.
-// INVALID_ARGUMENT has every problem, a line each, up to kMostProblems (base/problems.h): documents
-// behind that many are not read.
+// INVALID_ARGUMENT has every problem, a line each, up to kMostProblems (base/text/problems.h):
+// documents behind that many are not read.
 absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view text, absl::string_view file,
                                                      ManifestOrigin origin = ManifestOrigin::kUser);
 

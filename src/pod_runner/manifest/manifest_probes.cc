@@ -7,7 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/closest_word.h"
+#include "base/text/closest_word.h"
 #include "pod_runner/manifest/manifest_fields.h"
 
 namespace plimsoll::pod {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/closest_word.h"
+#include "base/text/closest_word.h"
 #include "pod_runner/manifest/amount.h"
 #include "pod_runner/manifest/manifest_classes.h"
 #include "qos/pod_qos.h"

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/closest_word.h"
+#include "base/text/closest_word.h"
 #include "pod_runner/manifest/manifest_container.h"
 #include "pod_runner/manifest/manifest_fields.h"
 #include "pod_runner/manifest/manifest_resources.h"

@@ -55,8 +55,8 @@ class ConfigObjects {
 
   // INVALID_ARGUMENT has every problem of the text, a line each, as ParseManifests. Documents of
   // another kind are passed over: a directory may hold pods too. So are those behind
-  // kMostProblems problems of objects (base/problems.h); one that is there already is reported, and
-  // the rest is added.
+  // kMostProblems problems of objects (base/text/problems.h); one that is there already is
+  // reported, and the rest is added.
   absl::Status Add(absl::string_view text, absl::string_view file);
   // Reads every file of the directory, in the order of names. Errors of all files together.
   static absl::StatusOr<ConfigObjects> ReadDirectory(const FsRoot& root,

@@ -1,8 +1,8 @@
 #include "pod_runner/pod_files/check_objects.h"
 
 #include "absl/strings/str_cat.h"
-#include "base/problems.h"
 #include "base/status.h"
+#include "base/text/problems.h"
 #include "pod_runner/cri_requests/context.h"
 #include "pod_runner/cri_requests/env.h"
 #include "pod_runner/pod_files/files_volume.h"

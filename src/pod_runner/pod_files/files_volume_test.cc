@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "base/dir_for_test.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 #include "pod_runner/pod_files/dir.h"
 #include "pod_runner/pod_files/volume_dirs.h"
 

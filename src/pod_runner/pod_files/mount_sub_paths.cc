@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 #include "pod_runner/pod_files/sub_path.h"
 
 namespace plimsoll::pod {

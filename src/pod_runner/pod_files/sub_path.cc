@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 
 namespace plimsoll::pod {
 namespace {

@@ -16,7 +16,7 @@
 #include "base/swap_loop_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 #include "pod_runner/pod_files/mount_sub_paths.h"
 
 namespace plimsoll::pod {

@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 #include "pod_runner/pod_files/files_volume.h"
 #include "resources/pod_total.h"
 

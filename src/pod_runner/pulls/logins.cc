@@ -15,10 +15,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/fs_root.h"
-#include "base/printable.h"
+#include "base/programs/subprocess.h"
 #include "base/regular_file.h"
 #include "base/status.h"
-#include "base/subprocess.h"
+#include "base/text/printable.h"
 #include "image/names/reference.h"
 
 namespace plimsoll::pod {

@@ -5,7 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 #include "qos/rdt/compile.h"
 
 namespace plimsoll::qos {

@@ -6,8 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/closest_word.h"
 #include "base/status.h"
+#include "base/text/closest_word.h"
 #include "linux/process.h"
 #include "qos/rdt/reload.h"
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "base/programs/subprocess.h"
 #include "base/status.h"
-#include "base/subprocess.h"
 #include "image/image_service.h"
 #include "linux/cgroup/cgroup.h"
 #include "linux/cgroup/tree.h"

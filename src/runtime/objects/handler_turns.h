@@ -15,7 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
-#include "base/cancellation.h"
+#include "base/programs/cancellation.h"
 
 namespace plimsoll::runtime {
 

@@ -10,8 +10,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "linux/id_mapping.h"
-#include "linux/sysctl_name.h"
+#include "linux/namespaces/id_mapping.h"
+#include "linux/namespaces/sysctl_name.h"
 
 namespace plimsoll::runtime {
 namespace {

@@ -3,7 +3,7 @@
 #define PLIMSOLL_RUNTIME_OBJECTS_POD_SYSCTLS_H_
 
 #include "base/fs_root.h"
-#include "linux/namespaced_sysctls.h"
+#include "linux/namespaces/namespaced_sysctls.h"
 #include "runtime/spec/sandbox_spec.h"
 
 namespace plimsoll::runtime {

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
-#include "linux/mounts.h"
-#include "linux/namespaces.h"
+#include "linux/namespaces/mounts.h"
+#include "linux/namespaces/namespaces.h"
 #include "linux/selinux.h"
 
 namespace plimsoll::runtime {

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "base/sealed_copy.h"
+#include "base/programs/sealed_copy.h"
 #include "base/status.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "monitor/byte_variables.h"
 #include "runtime/oci/exec/command.h"
 

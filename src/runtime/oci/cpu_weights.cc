@@ -10,11 +10,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
+#include "base/programs/kill_timeout.h"
+#include "base/programs/subprocess.h"
 #include "base/random_id.h"
 #include "base/status.h"
-#include "base/subprocess.h"
 #include "runtime/oci/program_features.h"
 
 namespace plimsoll::runtime {

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
+#include "base/programs/subprocess.h"
 #include "base/status.h"
-#include "base/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/cgroup/stub_for_test.h"

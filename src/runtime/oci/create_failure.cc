@@ -13,9 +13,9 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "base/human_bytes.h"
-#include "base/normal_path.h"
 #include "base/status.h"
+#include "base/text/human_bytes.h"
+#include "base/text/normal_path.h"
 #include "image/manifest.h"
 #include "runtime/spec/paths.h"
 

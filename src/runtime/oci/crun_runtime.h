@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
+#include "base/programs/kill_timeout.h"
 #include "runtime/oci/apparmor.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/oci/cpu_weights.h"

@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "linux/resource_limits.h"
 #include "runtime/oci/capabilities.h"
 #include "runtime/oci/crun/plan.h"

@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/human_bytes.h"
+#include "base/text/human_bytes.h"
 
 namespace plimsoll::runtime {
 namespace {

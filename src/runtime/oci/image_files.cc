@@ -5,7 +5,7 @@
 #include "base/fs_root.h"
 #include "base/status.h"
 #include "image/user_lookup.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 
 namespace plimsoll::runtime {
 namespace {

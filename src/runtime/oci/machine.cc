@@ -18,9 +18,9 @@
 #include "base/status.h"
 #include "linux/apparmor.h"
 #include "linux/huge_page_sizes.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
+#include "linux/namespaces/user_namespace.h"
 #include "linux/process.h"
-#include "linux/user_namespace.h"
 #include "runtime/oci/crun/crun.h"
 #include "runtime/oci/program_features.h"
 

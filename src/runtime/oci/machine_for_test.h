@@ -19,12 +19,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/dir_for_test.h"
+#include "base/programs/subprocess.h"
 #include "base/status.h"
-#include "base/subprocess.h"
 #include "base/wait_until_for_test.h"
 #include "gtest/gtest.h"
 #include "linux/cgroup/cgroup.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 #include "runtime/oci/container_runtime.h"
 
 namespace plimsoll::runtime {

@@ -13,7 +13,7 @@
 #include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "linux/user_namespace.h"
+#include "linux/namespaces/user_namespace.h"
 
 namespace plimsoll::runtime {
 namespace {

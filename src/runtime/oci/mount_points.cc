@@ -8,8 +8,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "base/normal_path.h"
 #include "base/status.h"
+#include "base/text/normal_path.h"
 #include "runtime/spec/paths.h"
 
 namespace plimsoll::runtime {

@@ -6,7 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "base/dir_for_test.h"
-#include "base/normal_path.h"
+#include "base/text/normal_path.h"
 #include "gmock/gmock.h"
 #include "runtime/oci/spec_builder_fixture_for_test.h"
 

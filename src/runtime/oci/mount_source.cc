@@ -9,8 +9,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "linux/id_mapping.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/id_mapping.h"
+#include "linux/namespaces/mounts.h"
 
 namespace plimsoll::runtime {
 namespace {

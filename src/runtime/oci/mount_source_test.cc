@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
-#include "base/own_program.h"
-#include "base/subprocess.h"
+#include "base/programs/own_program.h"
+#include "base/programs/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "monitor/protocol.h"

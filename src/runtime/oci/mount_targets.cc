@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "base/normal_path.h"
 #include "base/status.h"
+#include "base/text/normal_path.h"
 #include "runtime/spec/paths.h"
 
 namespace plimsoll::runtime {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "gtest/gtest.h"
 
 namespace plimsoll::runtime {

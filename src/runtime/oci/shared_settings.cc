@@ -13,8 +13,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "linux/id_mapping.h"
-#include "linux/namespaced_sysctls.h"
+#include "linux/namespaces/id_mapping.h"
+#include "linux/namespaces/namespaced_sysctls.h"
 #include "linux/net_devices.h"
 
 namespace plimsoll::runtime {

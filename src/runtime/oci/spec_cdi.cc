@@ -11,8 +11,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/normal_path.h"
 #include "base/status.h"
+#include "base/text/normal_path.h"
 #include "runtime/oci/spec_mounts.h"
 #include "runtime/spec/paths.h"
 

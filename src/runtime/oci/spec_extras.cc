@@ -16,7 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "linux/memory_policy.h"
-#include "linux/namespaced_sysctls.h"
+#include "linux/namespaces/namespaced_sysctls.h"
 #include "linux/net_devices.h"
 #include "linux/resource_limits.h"
 #include "runtime/oci/process_settings.h"

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
 #include "gmock/gmock.h"
-#include "linux/mounts.h"
+#include "linux/namespaces/mounts.h"
 #include "runtime/oci/mount_source.h"
 #include "runtime/oci/spec_builder_fixture_for_test.h"
 

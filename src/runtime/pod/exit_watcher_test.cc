@@ -9,7 +9,7 @@
 
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/notification.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "gtest/gtest.h"
 
 namespace plimsoll::runtime {

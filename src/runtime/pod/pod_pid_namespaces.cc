@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
+#include "base/programs/kill_timeout.h"
 #include "base/status.h"
-#include "linux/namespaces.h"
+#include "linux/namespaces/namespaces.h"
 #include "linux/process.h"
 #include "runtime/cgroups/group_paths.h"
 #include "runtime/objects/sandbox_place.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "linux/id_mapping.h"
+#include "linux/namespaces/id_mapping.h"
 
 namespace plimsoll::runtime {
 

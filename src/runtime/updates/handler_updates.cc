@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/programs/subprocess.h"
 #include "base/status.h"
-#include "base/subprocess.h"
 #include "runtime/handlers/handler.h"
 #include "runtime/handlers/pod_size.h"
 #include "runtime/objects/sandbox_place.h"

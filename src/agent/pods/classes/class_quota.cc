@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/problems.h"
 #include "base/status.h"
+#include "base/text/problems.h"
 #include "pod_runner/manifest/classes.h"
 #include "pod_runner/manifest/object_metadata.h"
 #include "pod_runner/manifest/objects.h"

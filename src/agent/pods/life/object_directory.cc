@@ -5,8 +5,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/problems.h"
 #include "base/regular_file.h"
+#include "base/text/problems.h"
 
 namespace plimsoll::agent {
 

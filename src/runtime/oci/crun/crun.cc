@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
-#include "base/sealed_copy.h"
+#include "base/programs/sealed_copy.h"
 #include "base/status.h"
 
 namespace plimsoll::runtime {

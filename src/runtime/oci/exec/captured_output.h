@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "base/byte_budget.h"
-#include "base/pipe.h"
+#include "base/programs/pipe.h"
 
 namespace plimsoll::runtime {
 

@@ -12,7 +12,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/sealed_copy.h"
+#include "base/programs/sealed_copy.h"
 #include "base/status.h"
 #include "container_entry/protocol.h"
 #include "linux/process.h"

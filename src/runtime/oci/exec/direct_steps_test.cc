@@ -27,7 +27,7 @@
 #include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "linux/user_namespace.h"
+#include "linux/namespaces/user_namespace.h"
 #include "runtime/oci/machine_for_test.h"
 
 namespace plimsoll::runtime {

@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "linux/user_namespace.h"
+#include "linux/namespaces/user_namespace.h"
 #include "runtime/oci/machine_for_test.h"
 
 namespace plimsoll::runtime {

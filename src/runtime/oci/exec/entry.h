@@ -14,7 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "base/fs_root.h"
-#include "base/pipe.h"
+#include "base/programs/pipe.h"
 #include "base/steady_time.h"
 #include "linux/process.h"
 

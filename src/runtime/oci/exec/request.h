@@ -10,7 +10,7 @@
 
 #include "absl/time/time.h"
 #include "base/byte_budget.h"
-#include "base/cancellation.h"
+#include "base/programs/cancellation.h"
 #include "base/steady_time.h"
 
 namespace plimsoll::runtime {

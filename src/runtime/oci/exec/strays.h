@@ -16,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/fs_root.h"
-#include "base/subprocess.h"
+#include "base/programs/subprocess.h"
 #include "linux/cgroup/cgroup.h"
 #include "linux/process.h"
 

@@ -13,7 +13,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "base/monotonic_time.h"
-#include "base/pipe.h"
+#include "base/programs/pipe.h"
 #include "base/status.h"
 #include "runtime/oci/exec/strays.h"
 #include "runtime/oci/exec/terminal.h"

@@ -14,7 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/monotonic_time.h"
-#include "base/pipe.h"
+#include "base/programs/pipe.h"
 #include "base/random_id.h"
 #include "base/status.h"
 
