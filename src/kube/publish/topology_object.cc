@@ -159,7 +159,7 @@ class ZoneWriter {
 
   const ZoneTree& tree_;
   const std::vector<ZoneTitle> titles_;
-  const std::vector<Amounts> amounts_;
+  const std::vector<ZoneAmounts> amounts_;
 };
 
 json NodeAttributes(const PublishOptions& options, bool has_plugin_zones, Brevity brevity) {

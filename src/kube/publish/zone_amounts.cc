@@ -21,7 +21,7 @@ Quantity Whole(uint64_t amount, Quantity::Format format) {
 }
 
 // Takes up to `wanted` from the amount; the rest of it.
-Quantity TakeFrom(Amount& amount, const Quantity& wanted) {
+Quantity TakeFrom(ZoneAmount& amount, const Quantity& wanted) {
   const Quantity taken = std::min(amount.available, wanted);
   amount.available = amount.available - taken;
   return wanted - taken;
@@ -29,7 +29,8 @@ Quantity TakeFrom(Amount& amount, const Quantity& wanted) {
 
 class ZoneTaker {
  public:
-  ZoneTaker(const ZoneTree& tree, std::vector<Amounts>& amounts) : tree_(tree), amounts_(amounts) {
+  ZoneTaker(const ZoneTree& tree, std::vector<ZoneAmounts>& amounts)
+      : tree_(tree), amounts_(amounts) {
     for (size_t i = 0; i < amounts_.size(); ++i) {
       if (!topology::IsOfType(tree_.zone(i), topology::kNumaNode)) continue;
       if (const auto id = topology::NumberOf(tree_.zone(i))) nodes_.emplace(*id, i);
@@ -60,7 +61,7 @@ class ZoneTaker {
     for (const Taken& each : devices) {
       const Quantity amount = Whole(each.amount, Quantity::Format::kDecimalSi);
       for (const size_t zone : ZonesOf(each)) {
-        Amount& at = amounts_[zone][each.resource];
+        ZoneAmount& at = amounts_[zone][each.resource];
         at.capacity = at.capacity + amount;
         at.available = at.available + amount;
       }
@@ -113,16 +114,16 @@ class ZoneTaker {
   }
 
   const ZoneTree& tree_;
-  std::vector<Amounts>& amounts_;
+  std::vector<ZoneAmounts>& amounts_;
   std::map<uint32_t, size_t> nodes_;  // zones of NUMA nodes by number
 };
 
-void MoveCpusToNodes(const ZoneTree& tree, std::vector<Amounts>& amounts) {
+void MoveCpusToNodes(const ZoneTree& tree, std::vector<ZoneAmounts>& amounts) {
   for (size_t i = 0; i < amounts.size(); ++i) {
     const std::optional<size_t> node = tree.Enclosing(i, topology::kNumaNode);
     const auto cpu = amounts[i].find(topology::kCpu);
     if (!node || *node == i || cpu == amounts[i].end()) continue;
-    Amount& sum = amounts[*node][topology::kCpu];
+    ZoneAmount& sum = amounts[*node][topology::kCpu];
     sum.capacity = sum.capacity + cpu->second.capacity;
     sum.available = sum.available + cpu->second.available;
     amounts[i].erase(topology::kCpu);
@@ -131,8 +132,8 @@ void MoveCpusToNodes(const ZoneTree& tree, std::vector<Amounts>& amounts) {
 
 }  // namespace
 
-std::vector<Amounts> AmountsOf(const ZoneTree& tree, const Exclusive* exclusive) {
-  std::vector<Amounts> amounts(tree.topology().zones.size());
+std::vector<ZoneAmounts> AmountsOf(const ZoneTree& tree, const Exclusive* exclusive) {
+  std::vector<ZoneAmounts> amounts(tree.topology().zones.size());
   for (size_t i = 0; i < amounts.size(); ++i) {
     for (const topology::ZoneResource& each : tree.zone(i).resources) {
       amounts[i][each.name] = {each.capacity, each.capacity};

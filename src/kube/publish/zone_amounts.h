@@ -12,12 +12,12 @@
 
 namespace plimsoll::kube {
 
-struct Amount {
+struct ZoneAmount {
   resources::Quantity capacity;   // pods' part of it: allocatable is the same
   resources::Quantity available;  // less the parts that containers hold alone; never below zero
-  bool operator==(const Amount&) const = default;
+  bool operator==(const ZoneAmount&) const = default;
 };
-using Amounts = std::map<std::string, Amount>;  // by resource
+using ZoneAmounts = std::map<std::string, ZoneAmount>;  // by resource
 
 // One for each zone of the tree, by its index.
 //
@@ -30,7 +30,7 @@ using Amounts = std::map<std::string, Amount>;  // by resource
 //   from each.
 // - Memory pinned to a NUMA node without a zone of its own is taken from the other zones that have
 //   the resource, in their order: a hidden zone's memory is shown with an outer one.
-std::vector<Amounts> AmountsOf(const topology::ZoneTree& tree, const Exclusive* exclusive);
+std::vector<ZoneAmounts> AmountsOf(const topology::ZoneTree& tree, const Exclusive* exclusive);
 
 }  // namespace plimsoll::kube
 

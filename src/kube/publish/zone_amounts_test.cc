@@ -20,7 +20,7 @@ std::vector<std::string> AmountTexts(const Topology& topology, const Exclusive* 
   EXPECT_TRUE(tree.ok()) << tree.status();
   if (!tree.ok()) return {};
   std::vector<std::string> texts;
-  const std::vector<Amounts> amounts = AmountsOf(*tree, exclusive);
+  const std::vector<ZoneAmounts> amounts = AmountsOf(*tree, exclusive);
   for (size_t i = 0; i < amounts.size(); ++i) {
     for (const auto& [resource, amount] : amounts[i]) {
       texts.push_back(absl::StrCat(tree->zone(i).name, " ", resource, " ",
@@ -108,7 +108,7 @@ TEST(ZoneAmounts, SumsAreTheNodes) {
     const auto tree = ZoneTree::Build(topology);
     ASSERT_TRUE(tree.ok()) << tree.status();
     std::map<std::string, resources::Quantity> sums;
-    for (const Amounts& amounts : AmountsOf(*tree, nullptr)) {
+    for (const ZoneAmounts& amounts : AmountsOf(*tree, nullptr)) {
       for (const auto& [resource, amount] : amounts) {
         sums[resource] = sums[resource] + amount.capacity;
       }
