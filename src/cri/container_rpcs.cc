@@ -208,8 +208,8 @@ absl::Status PodRpcs::ContainerStatus(const v1::ContainerStatusRequest& request,
 }
 
 absl::StatusOr<bool> PodRpcs::AsksToShrink(const std::string& sandbox_id,
-                                           const Annotations& annotations) {
-  Annotations of_pod;
+                                           const CriAnnotations& annotations) {
+  CriAnnotations of_pod;
   // A missing sandbox is the update's own error to report.
   const absl::StatusOr<runtime::SandboxRecord> sandbox =
       sandbox_id.empty() ? absl::NotFoundError("not known") : engine_->GetSandbox(sandbox_id);

@@ -207,7 +207,7 @@ absl::StatusOr<runtime::ResourceUpdate> ResourceUpdateFrom(
   return update;
 }
 
-absl::StatusOr<bool> AsksToShrink(const Annotations& update, const Annotations& pod) {
+absl::StatusOr<bool> AsksToShrink(const CriAnnotations& update, const CriAnnotations& pod) {
   constexpr char kName[] = "plimsoll.dev/memory-shrink";
   constexpr char kBestEffort[] = "best-effort";
   for (const auto& [annotations, whose] :

@@ -30,8 +30,8 @@ absl::StatusOr<runtime::ResourceUpdate> ResourceUpdateFrom(
 // True if the annotation plimsoll.dev/memory-shrink, an update's or else its pod's, asks to make
 // room for a memory limit below the memory in use. INVALID_ARGUMENT for a value that is not
 // "best-effort".
-using Annotations = google::protobuf::Map<std::string, std::string>;
-absl::StatusOr<bool> AsksToShrink(const Annotations& update, const Annotations& pod);
+using CriAnnotations = google::protobuf::Map<std::string, std::string>;
+absl::StatusOr<bool> AsksToShrink(const CriAnnotations& update, const CriAnnotations& pod);
 
 // Fills in what the kernel enforces. An unknown value is 0 or empty; no limit is -1.
 void FillLinuxResources(const runtime::EffectiveResources& effective,

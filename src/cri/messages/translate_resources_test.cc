@@ -175,10 +175,10 @@ TEST(ResourceUpdateTest, LeavesExtensionsAlone) {
 }
 
 TEST(AsksToShrinkTest, TheUpdatesAnnotationStandsBeforeThePods) {
-  const Annotations none;
-  Annotations asks;
+  const CriAnnotations none;
+  CriAnnotations asks;
   asks["plimsoll.dev/memory-shrink"] = "best-effort";
-  Annotations wrong;
+  CriAnnotations wrong;
   wrong["plimsoll.dev/memory-shrink"] = "please";
   EXPECT_FALSE(*AsksToShrink(none, none));
   EXPECT_TRUE(*AsksToShrink(asks, none));
