@@ -98,7 +98,7 @@ bool LoadFilter(const Filter& filter) {
 }
 
 void TakeCredentials(const Plan& plan, const Filter& filter, int report) {
-  const Capabilities& sets = plan.capabilities;
+  const CapabilitySets& sets = plan.capabilities;
   if (!SetGroups(plan.text.Get("groups"))) Fail(report, Step::kSupplementalGroups);
   if (!LimitBounding(sets.bounding)) Fail(report, Step::kBounding);
   if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0 || setresgid(plan.gid, plan.gid, plan.gid) != 0 ||

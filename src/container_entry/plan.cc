@@ -73,7 +73,7 @@ char** List(const monitor::LaunchPlan& text, const char* key) {
   return list;
 }
 
-bool ReadCapabilities(const monitor::LaunchPlan& text, Capabilities* sets) {
+bool ReadCapabilities(const monitor::LaunchPlan& text, CapabilitySets* sets) {
   const auto read = [&text](const char* key, uint64_t* set) {
     constexpr int kHexadecimal = 16;
     return ReadNumber(text, key, kHexadecimal, UINT64_MAX, set);

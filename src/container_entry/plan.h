@@ -36,7 +36,7 @@ inline constexpr size_t kMaxFilter = 4096;
 inline constexpr size_t kMaxGroups = 65536;  // NGROUPS_MAX
 
 // Capability sets of a process.
-struct Capabilities {
+struct CapabilitySets {
   uint64_t bounding = 0;
   uint64_t effective = 0;
   uint64_t permitted = 0;
@@ -54,7 +54,7 @@ struct Plan {
   pid_t pid = 0;
   uid_t uid = 0;
   gid_t gid = 0;
-  Capabilities capabilities;
+  CapabilitySets capabilities;
   bool no_new_privileges = false;
   char** arguments = nullptr;    // null-terminated
   char** environment = nullptr;  // null-terminated

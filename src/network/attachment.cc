@@ -33,7 +33,7 @@ Json PortMappings(const std::vector<PortMapping>& mappings) {
   return list;
 }
 
-Json Bandwidth(const Capabilities& capabilities) {
+Json Bandwidth(const CapabilityArgs& capabilities) {
   Json object = Json::object();
   if (capabilities.ingress_bits_per_second.has_value()) {
     object["ingressRate"] = *capabilities.ingress_bits_per_second;
@@ -98,7 +98,7 @@ std::string PodOf(const Record& record) {
 std::map<std::string, std::string> CapabilitiesOf(const Attachment& attachment,
                                                   const std::vector<std::string>& ip_ranges) {
   std::map<std::string, std::string> values;
-  const Capabilities& asked = attachment.capabilities;
+  const CapabilityArgs& asked = attachment.capabilities;
   if (!asked.port_mappings.empty())
     values["portMappings"] = Dump(PortMappings(asked.port_mappings));
   if (const Json bandwidth = Bandwidth(asked); !bandwidth.empty()) {

@@ -25,11 +25,11 @@ struct PortMapping {
 };
 
 // Values for plugins that declare the capability (CNI "CONVENTIONS", runtimeConfig).
-struct Capabilities {
+struct CapabilityArgs {
   std::vector<PortMapping> port_mappings;
   std::optional<int64_t> ingress_bits_per_second;  // to the pod; absent: no limit
   std::optional<int64_t> egress_bits_per_second;
-  bool operator==(const Capabilities&) const = default;
+  bool operator==(const CapabilityArgs&) const = default;
 };
 
 struct Attachment {
@@ -38,7 +38,7 @@ struct Attachment {
   std::string pod_name;
   std::string pod_namespace;
   std::string pod_uid;
-  Capabilities capabilities;
+  CapabilityArgs capabilities;
   Dns dns;  // of the pod, for the capability dns
   // Older sandboxes of the same pod, which are to give back theirs: their host ports are free for
   // this one.

@@ -30,7 +30,7 @@ absl::Status NotReady(const absl::Status& why) {
 }
 
 // Requests that no plugin would serve.
-std::vector<std::string> Unserved(const NetworkConfig* config, const Capabilities& asked) {
+std::vector<std::string> Unserved(const NetworkConfig* config, const CapabilityArgs& asked) {
   std::vector<std::string> warnings;
   const auto look = [&](bool is_asked, const char* capability, const char* what) {
     if (!is_asked || (config != nullptr && Declares(*config, capability))) return;

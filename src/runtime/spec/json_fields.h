@@ -176,7 +176,7 @@ void Fields(Visitor& visit, auto& s, const network::PortMapping*) {
 }
 
 template <typename Visitor>
-void Fields(Visitor& visit, auto& s, const network::Capabilities*) {
+void Fields(Visitor& visit, auto& s, const network::CapabilityArgs*) {
   auto& [port_mappings, ingress, egress] = s;
   visit("port_mappings", port_mappings);
   visit("ingress_bits_per_second", ingress);

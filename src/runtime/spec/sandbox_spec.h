@@ -82,8 +82,8 @@ struct SandboxSpec {
   KubernetesResources needed_before;
   // The path in containers of the directory with the pod's picture; empty: none.
   std::string picture_directory;
-  network::Capabilities network;  // asked of network plugins
-  linux::SelinuxOptions selinux;  // its level is the sandbox's own, whoever chose it
+  network::CapabilityArgs network;  // asked of network plugins
+  linux::SelinuxOptions selinux;    // its level is the sandbox's own, whoever chose it
 
   bool operator==(const SandboxSpec&) const = default;
 };
