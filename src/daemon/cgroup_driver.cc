@@ -22,7 +22,7 @@ bool IsSliceInItsPlace(const std::string& group) {
 // Sets `monitors` and `own`. Under systemd, `systemctl kill` reaches all processes of the unit's
 // group, and systemd warns of those that outlive the unit; so monitors go to the pods' side. On v1
 // this would mean writing to too many hierarchies.
-void FindMonitorGroup(const FsRoot& host, CgroupDriver* driver) {
+void FindMonitorGroup(const FsRoot& host, CgroupSetup* driver) {
   if (driver->cgroups->layout() != linux::CgroupLayout::kV2) return;
   const absl::StatusOr<std::string> text = host.Read("proc/self/cgroup");
   if (!text.ok()) return;
@@ -93,9 +93,9 @@ absl::Status CheckCgroupDriver(const Config& config) {
   return status.ok() ? status : Refused(status);
 }
 
-absl::StatusOr<CgroupDriver> OpenCgroupDriver(const FsRoot& host, const Config& config,
-                                              bool standalone) {
-  CgroupDriver driver;
+absl::StatusOr<CgroupSetup> OpenCgroupDriver(const FsRoot& host, const Config& config,
+                                             bool standalone) {
+  CgroupSetup driver;
   PLIMSOLL_ASSIGN_OR_RETURN(driver.cgroups, linux::CgroupManager::Detect(host));
   const linux::CgroupLayout layout = driver.cgroups->layout();
   driver.systemd = WantsSystemd(host, config, layout, standalone);

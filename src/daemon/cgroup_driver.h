@@ -14,7 +14,7 @@
 
 namespace plimsoll::daemon {
 
-struct CgroupDriver {
+struct CgroupSetup {
   std::unique_ptr<linux::CgroupManager> cgroups;
   // From its return on, values that systemd writes stay as they are: another daemon sets them.
   std::function<void()> stop_following = [] {};
@@ -27,8 +27,8 @@ struct CgroupDriver {
 
 // The driver that the configuration asks for. FAILED_PRECONDITION if it asks for systemd, which
 // isn't usable here.
-absl::StatusOr<CgroupDriver> OpenCgroupDriver(const FsRoot& host, const Config& config,
-                                              bool standalone);
+absl::StatusOr<CgroupSetup> OpenCgroupDriver(const FsRoot& host, const Config& config,
+                                             bool standalone);
 
 // True if the driver would be systemd. `auto` means systemd if it runs the machine, with cgroup v2
 // alone, its bus there and cgroup_parent fit for a slice; never in a standalone daemon.
@@ -38,7 +38,7 @@ bool WantsSystemd(const FsRoot& host, const Config& config, linux::CgroupLayout 
 // The checks of OpenCgroupDriver that don't need the machine.
 absl::Status CheckCgroupDriver(const Config& config);
 
-// CgroupDriver::pod_parent. INVALID_ARGUMENT if it must be a slice and can't.
+// CgroupSetup::pod_parent. INVALID_ARGUMENT if it must be a slice and can't.
 absl::StatusOr<std::string> PodParent(const Config& config, bool systemd);
 
 // "v1", "hybrid", "v2".

@@ -348,7 +348,7 @@ class DaemonImpl final : public Daemon {
   Log* const log_;
   // Each uses those above it.
   Directories directories_;
-  CgroupDriver driver_;
+  CgroupSetup driver_;
   Front front_;
   std::unique_ptr<Telemetry> telemetry_;
   std::unique_ptr<KubeletQuestions> kubelet_;  // null: nothing is asked

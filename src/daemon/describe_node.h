@@ -19,7 +19,7 @@ namespace plimsoll::daemon {
 // All of it outlives the description's users.
 struct NodeParts {
   const DaemonOptions& options;
-  const CgroupDriver& driver;
+  const CgroupSetup& driver;
   const runtime::ContainerRuntime* runtime = nullptr;
   QosClasses* classes = nullptr;
   cdi::Registry* cdi = nullptr;

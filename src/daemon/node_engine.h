@@ -37,7 +37,7 @@ class NodeEngine {
     FsRoot state;
     FsRoot run;
     size_t sandboxes = 0;  // CountSandboxes
-    const CgroupDriver& driver;
+    const CgroupSetup& driver;
     runtime::DescriptorLimit descriptor_limit;  // for containers
     Log* log = nullptr;
     Metrics* metrics = nullptr;
