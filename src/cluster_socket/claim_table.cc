@@ -46,9 +46,9 @@ absl::Status MakeSchema(sqlite::Database& database) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ClaimTable>> ClaimTable::Open(const FsRoot& directory,
-                                                             Claims* content) {
+                                                             StoredClaims* content) {
   std::unique_ptr<ClaimTable> table(new ClaimTable(directory));
-  Claims read;
+  StoredClaims read;
   PLIMSOLL_ASSIGN_OR_RETURN(const bool is_there, table->Have(/*make=*/false));
   if (is_there) PLIMSOLL_RETURN_IF_ERROR(table->Load(&read));
   *content = std::move(read);
@@ -113,7 +113,7 @@ absl::Status ClaimTable::OpenFile() {
   return version == 0 ? MakeSchema(*database_) : absl::OkStatus();
 }
 
-absl::Status ClaimTable::Load(Claims* content) {
+absl::Status ClaimTable::Load(StoredClaims* content) {
   PLIMSOLL_ASSIGN_OR_RETURN(
       sqlite::Statement rows,
       database_->Prepare("SELECT claim_uid, type, class, pod_uid, told_unix_seconds FROM classes"));

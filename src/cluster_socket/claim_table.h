@@ -26,7 +26,7 @@ struct Claim {
 };
 
 // The whole content of the table.
-struct Claims {
+struct StoredClaims {
   std::map<std::string, Claim> by_uid;  // of the claim
   bool scheduled = false;               // the cluster's scheduler gives out classes
 };
@@ -44,7 +44,8 @@ class ClaimTable {
   // Reads the file. No file is an empty table; the first Put makes one. DATA_LOSS: it is damaged;
   // FAILED_PRECONDITION: a newer plimsolld wrote it, or it is no regular file. All name the file
   // and the remedy. Never NOT_FOUND: a link that leads nowhere is no missing file.
-  static absl::StatusOr<std::unique_ptr<ClaimTable>> Open(const FsRoot& directory, Claims* content);
+  static absl::StatusOr<std::unique_ptr<ClaimTable>> Open(const FsRoot& directory,
+                                                          StoredClaims* content);
 
   // Inserts or replaces. RESOURCE_EXHAUSTED when the disk is full; then nothing has changed.
   absl::Status Put(const Claim& claim);
@@ -57,7 +58,7 @@ class ClaimTable {
   absl::StatusOr<bool> IsThere() const;
   absl::Status OpenFile();
   absl::Status OpenWithReserve();
-  absl::Status Load(Claims* content);
+  absl::Status Load(StoredClaims* content);
   // Opens the file if it isn't open yet; `make`: makes it if there is none.
   absl::StatusOr<bool> Have(bool make);
 

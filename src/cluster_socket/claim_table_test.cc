@@ -35,7 +35,7 @@ class ClaimTableTest : public ::testing::Test {
   }
 
   TestDir dir_;
-  Claims content_;
+  StoredClaims content_;
   std::unique_ptr<ClaimTable> table_;
 };
 
@@ -136,7 +136,7 @@ TEST_F(ClaimTableTest, ANewerTableIsLeftAlone) {
 class ClaimTableDiskTest : public sqlite::SmallDiskTest {};
 
 TEST_F(ClaimTableDiskTest, AFullDiskChangesNothing) {
-  Claims content;
+  StoredClaims content;
   auto table = ClaimTable::Open(*root_, &content);
   ASSERT_TRUE(table.ok());
   ASSERT_TRUE((*table)->Put(ClaimOf("0")).ok());
@@ -155,7 +155,7 @@ TEST_F(ClaimTableDiskTest, AFullDiskChangesNothing) {
 }
 
 TEST_F(ClaimTableDiskTest, ClaimsEndOnAFullDisk) {
-  Claims content;
+  StoredClaims content;
   auto table = ClaimTable::Open(*root_, &content);
   ASSERT_TRUE(table.ok());
   for (int i = 0; i < 50; ++i) ASSERT_TRUE((*table)->Put(ClaimOf(absl::StrCat(i))).ok());

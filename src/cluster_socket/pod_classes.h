@@ -83,7 +83,7 @@ class PodClasses {
   std::unique_ptr<ClaimTable> table_ ABSL_GUARDED_BY(writing_);
   mutable absl::Mutex mutex_;
   absl::Status readable_ ABSL_GUARDED_BY(mutex_);
-  Claims claims_ ABSL_GUARDED_BY(mutex_);  // as on disk
+  StoredClaims claims_ ABSL_GUARDED_BY(mutex_);  // as on disk
 };
 
 }  // namespace plimsoll::cluster
