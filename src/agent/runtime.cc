@@ -13,8 +13,8 @@
 namespace plimsoll::agent {
 namespace {
 
-ClassType TypeOf(const ::runtime::v1::ClassResourceInfo& info) {
-  ClassType type;
+ClassTypeInfo TypeOf(const ::runtime::v1::ClassResourceInfo& info) {
+  ClassTypeInfo type;
   for (const auto& each : info.classes()) type.capacities[each.name()] = each.capacity();
   type.default_class = info.default_class();
   type.immutable = info.immutable();

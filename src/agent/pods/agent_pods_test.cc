@@ -338,7 +338,7 @@ TEST_F(AgentPodsTest, PodsOfOneApplyAreJudgedTogether) {
     options.host.check_classes = [](const pod::Manifest*, const pod::Manifest& pod,
                                     const std::vector<const pod::Manifest*>& others) {
       const auto is_gold = [](const pod::Manifest& each) {
-        return each.containers.front().classes == ClassNames{{"rdt", "gold"}};
+        return each.containers.front().classes == qos::ClassNames{{"rdt", "gold"}};
       };
       for (const pod::Manifest* each : others) {
         if (is_gold(pod) && is_gold(*each)) return absl::PermissionDeniedError("exceeded quota");

@@ -11,9 +11,9 @@
 namespace plimsoll::agent {
 namespace {
 
-using Types = std::map<std::string, ClassType>;
+using Types = std::map<std::string, ClassTypeInfo>;
 
-std::string ClassOf(const ClassNames& classes, const std::string& type) {
+std::string ClassOf(const qos::ClassNames& classes, const std::string& type) {
   const auto found = classes.find(type);
   return found == classes.end() ? "" : found->second;
 }
@@ -29,8 +29,9 @@ absl::Status ForbiddenClass(const std::string& field, const std::string& type,
 }
 
 // `had` are all classes of the container or pod so far, of annotations too.
-absl::Status CheckFields(const std::string& field, const ClassNames& had, const ClassNames& before,
-                         const ClassNames& after, const Types& node) {
+absl::Status CheckFields(const std::string& field, const qos::ClassNames& had,
+                         const qos::ClassNames& before, const qos::ClassNames& after,
+                         const Types& node) {
   for (const auto& [type, name] : before) {
     if (after.contains(type)) continue;
     return ForbiddenClass(field, type,
@@ -63,8 +64,9 @@ absl::Status CheckFields(const std::string& field, const ClassNames& had, const 
 }
 
 // The differences between the classes asked for and held.
-ClassNames Differences(const ClassNames& asked, const ClassNames& held, const Types& node) {
-  ClassNames differences;
+qos::ClassNames Differences(const qos::ClassNames& asked, const qos::ClassNames& held,
+                            const Types& node) {
+  qos::ClassNames differences;
   for (const auto& [type, name] : asked) {
     const auto has = node.find(type);
     if (has == node.end() || has->second.immutable) continue;
@@ -104,7 +106,7 @@ std::vector<ClassUpdate> ClassUpdates(const pod::Manifest& pod, const ObservedPo
                                       const NodeClasses& node) {
   std::vector<ClassUpdate> updates;
   const auto add = [&updates](const std::string& id, const std::string& container,
-                              ClassNames classes) {
+                              qos::ClassNames classes) {
     if (!classes.empty()) updates.push_back({id, container, std::move(classes)});
   };
   const ObservedSandbox* const sandbox = observed.ReadySandbox();
@@ -118,7 +120,7 @@ std::vector<ClassUpdate> ClassUpdates(const pod::Manifest& pod, const ObservedPo
   return updates;
 }
 
-std::string ClassesText(const ClassNames& classes) {
+std::string ClassesText(const qos::ClassNames& classes) {
   return absl::StrJoin(classes, ", ", [](std::string* out, const auto& one) {
     absl::StrAppend(out, one.first, "=", one.second.empty() ? "default" : one.second);
   });

@@ -25,9 +25,9 @@ absl::Status CheckClassChange(const pod::Manifest& before, const pod::Manifest& 
 
 // One call of the runtime's.
 struct ClassUpdate {
-  std::string id;         // of the container, or of the sandbox
-  std::string container;  // its name; empty: the pod as a whole
-  ClassNames classes;     // an empty class: the type's default
+  std::string id;           // of the container, or of the sandbox
+  std::string container;    // its name; empty: the pod as a whole
+  qos::ClassNames classes;  // an empty class: the type's default
 };
 
 // The calls that bring a pod into the classes of its fields. Annotations count at the start of a
@@ -35,7 +35,7 @@ struct ClassUpdate {
 std::vector<ClassUpdate> ClassUpdates(const pod::Manifest& pod, const ObservedPod& observed,
                                       const NodeClasses& node);
 // "rdt=gold, tier=default"
-std::string ClassesText(const ClassNames& classes);
+std::string ClassesText(const qos::ClassNames& classes);
 
 }  // namespace plimsoll::agent
 

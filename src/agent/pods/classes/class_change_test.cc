@@ -34,7 +34,7 @@ class ClassChangeTest : public testing::Test {
     EXPECT_TRUE(status.ok() || absl::IsFailedPrecondition(status)) << status;
     return std::string(status.message());
   }
-  static ObservedPod Observed(const ClassNames& of_pod, const ClassNames& of_container) {
+  static ObservedPod Observed(const qos::ClassNames& of_pod, const qos::ClassNames& of_container) {
     ObservedPod observed;
     observed.sandboxes.push_back({.id = "s", .ready = true, .ips = {}, .classes = of_pod});
     ObservedContainer container;

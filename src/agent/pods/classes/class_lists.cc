@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json ClassList(const std::map<std::string, ClassType>& types) {
+Json ClassList(const std::map<std::string, ClassTypeInfo>& types) {
   Json list = Json::array();
   for (const auto& [name, type] : types) {
     Json item = {{"name", name}, {"classes", Json::array()}, {"immutable", type.immutable}};

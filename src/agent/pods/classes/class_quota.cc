@@ -95,7 +95,7 @@ bool IsQuota(const YAML::Node& node) {
   return node.IsMap() && is("kind", "ResourceQuota") && is("apiVersion", "v1");
 }
 
-uint64_t HeldOf(const ClassUse& used, const std::string& type, const std::string& name) {
+uint64_t HeldOf(const ClassCounts& used, const std::string& type, const std::string& name) {
   const auto by_class = used.find(type);
   if (by_class == used.end()) return 0;
   const auto held = by_class->second.find(name);
@@ -121,8 +121,8 @@ std::string AllowedText(const AllowedClasses& allowed) {
 
 // `level` is "pods" or "containers".
 absl::Status CheckLevel(const ClassQuota& quota, const std::optional<AllowedClasses>& allowed,
-                        const char* level, const PodKey& pod, const ClassUse& requested,
-                        const ClassUse& used) {
+                        const char* level, const PodKey& pod, const ClassCounts& requested,
+                        const ClassCounts& used) {
   if (!allowed) return absl::OkStatus();
   for (const auto& [type, classes] : requested) {
     for (const auto& [name, count] : classes) {
@@ -153,7 +153,7 @@ Json AllowedJson(const AllowedClasses& allowed) {
   return list;
 }
 
-Json ListWithUse(AllowedClasses allowed, const ClassUse& used) {
+Json ListWithUse(AllowedClasses allowed, const ClassCounts& used) {
   for (const auto& [type, classes] : used) {
     for (const auto& [name, count] : classes) allowed[type].emplace(name, 0);
   }

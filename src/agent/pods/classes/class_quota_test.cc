@@ -27,8 +27,8 @@ spec:
   podClassResources: []
 )yaml";
 
-ClassRequests Asking(const std::map<std::string, ClassNames>& containers,
-                     const ClassNames& of_pod = {}) {
+ClassRequests Asking(const std::map<std::string, qos::ClassNames>& containers,
+                     const qos::ClassNames& of_pod = {}) {
   return {.pod = of_pod, .containers = containers};
 }
 

@@ -16,9 +16,9 @@ std::string NamesOf(const Map& map) {
 }
 
 // The classes of one pod or container, `who`.
-std::optional<PodVerdict> RejectionOf(const std::string& who, const ClassNames& requests,
-                                      const ClassUse& used,
-                                      const std::map<std::string, ClassType>& node) {
+std::optional<PodVerdict> RejectionOf(const std::string& who, const qos::ClassNames& requests,
+                                      const ClassCounts& used,
+                                      const std::map<std::string, ClassTypeInfo>& node) {
   for (const auto& [type, name] : requests) {
     if (pod::AsksForDefault(name)) continue;
     const auto has = node.find(type);
@@ -46,7 +46,7 @@ std::optional<PodVerdict> RejectionOf(const std::string& who, const ClassNames& 
   return std::nullopt;
 }
 
-void Count(const ClassNames& classes, ClassUse& use) {
+void Count(const qos::ClassNames& classes, ClassCounts& use) {
   for (const auto& [type, name] : classes) {
     if (!pod::AsksForDefault(name)) ++use[type][name];
   }
@@ -72,7 +72,8 @@ ClassRequests NoClasses(const pod::Manifest& pod) {
 }
 
 ClassRequests WithoutDefaults(ClassRequests requests, const NodeClasses& node) {
-  const auto remove = [](const std::map<std::string, ClassType>& types, ClassNames& names) {
+  const auto remove = [](const std::map<std::string, ClassTypeInfo>& types,
+                         qos::ClassNames& names) {
     std::erase_if(names, [&types](const auto& request) {
       const auto type = types.find(request.first);
       return type != types.end() && type->second.default_class == request.second;
@@ -92,7 +93,7 @@ std::optional<PodVerdict> ClassRejection(const ClassRequests& requests, const No
                                          const NodeClasses& node) {
   if (auto rejection = RejectionOf("it", requests.pod, used.pod, node.pod)) return rejection;
   // Containers of one pod compete for the same places.
-  ClassUse taken = used.container;
+  ClassCounts taken = used.container;
   for (const auto& [name, classes] : requests.containers) {
     auto rejection = RejectionOf(absl::StrCat("container ", name), classes, taken, node.container);
     if (rejection) return rejection;

@@ -9,26 +9,25 @@
 
 #include "agent/pods/records/pod_record.h"
 #include "pod_runner/manifest/manifest.h"
+#include "qos/classes.h"
 
 namespace plimsoll::agent {
 
-// Type -> class. An empty class, or system.default, is the type's default.
-using ClassNames = std::map<std::string, std::string>;
-
+// An empty class, or system.default, is the type's default.
 struct ClassRequests {
-  ClassNames pod;
-  std::map<std::string, ClassNames> containers;  // by name; each container of the pod is there
+  qos::ClassNames pod;
+  std::map<std::string, qos::ClassNames> containers;  // by name; each container of the pod is there
 };
 
 // A class type as the runtime lists it (RuntimeStatus.resources).
-struct ClassType {
+struct ClassTypeInfo {
   std::map<std::string, uint64_t> capacities;  // by class; 0: unlimited
   std::string default_class;                   // empty: none
   bool immutable = false;
 };
 struct NodeClasses {
-  std::map<std::string, ClassType> pod;  // by type
-  std::map<std::string, ClassType> container;
+  std::map<std::string, ClassTypeInfo> pod;  // by type
+  std::map<std::string, ClassTypeInfo> container;
 };
 
 // The classes that the pod's fields and annotations ask for, in every spelling that a runtime may
@@ -42,10 +41,10 @@ ClassRequests NoClasses(const pod::Manifest& pod);
 ClassRequests WithoutDefaults(ClassRequests requests, const NodeClasses& node);
 
 // How many pods or containers hold each class, by type.
-using ClassUse = std::map<std::string, std::map<std::string, uint64_t>>;
+using ClassCounts = std::map<std::string, std::map<std::string, uint64_t>>;
 struct NodeClassUse {
-  ClassUse pod;
-  ClassUse container;
+  ClassCounts pod;
+  ClassCounts container;
   void Add(const ClassRequests& requests);
 };
 

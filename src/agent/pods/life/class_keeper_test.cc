@@ -66,13 +66,13 @@ class ClassKeeperTest : public testing::Test {
     record_.uid = "u";
     record_.key = {"default", "p"};
     observed_.sandboxes.push_back(
-        {.id = "s", .ready = true, .ips = {}, .classes = ClassNames{{"tier", "high"}}});
+        {.id = "s", .ready = true, .ips = {}, .classes = qos::ClassNames{{"tier", "high"}}});
     ObservedContainer container;
     container.id = "c";
     container.name = "a";
     container.sandbox_id = "s";
     container.state = ContainerState::kRunning;
-    container.classes = ClassNames{{"rdt", "silver"}};
+    container.classes = qos::ClassNames{{"rdt", "silver"}};
     observed_.containers.push_back(container);
   }
   ClassKeeper::Outcome Keep(const std::string& of_pod, const std::string& of_container) {

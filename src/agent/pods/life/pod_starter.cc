@@ -38,7 +38,8 @@ constexpr int64_t kPostStartSeconds = 60;
 constexpr size_t kShortId = 12;
 
 // A type whose default is asked for is left out.
-void PutClasses(const ClassNames& requests, google::protobuf::Map<std::string, std::string>& out) {
+void PutClasses(const qos::ClassNames& requests,
+                google::protobuf::Map<std::string, std::string>& out) {
   out.clear();
   for (const auto& [type, name] : requests) {
     if (!pod::AsksForDefault(name)) out[type] = name;
