@@ -200,7 +200,7 @@ Holders HoldersOf(const std::vector<Json>& pods) {
 }
 
 // All pods, once the agent has looked at each.
-absl::StatusOr<std::vector<Json>> SeenPods(const agent::Client& client) {
+absl::StatusOr<std::vector<Json>> SeenPods(const agent::AgentClient& client) {
   absl::StatusOr<std::vector<Json>> pods;
   Eventually([&] {
     pods = client.List("default");

@@ -28,7 +28,7 @@ constexpr absl::Duration kStopTimeout = absl::Seconds(30);
 AgentProcess::AgentProcess(std::string directory, std::string runtime_endpoint,
                            std::string extra_config)
     : directory_(std::move(directory)),
-      client_(std::make_unique<agent::Client>(agent::ClientOptions{.socket = socket()})) {
+      client_(std::make_unique<agent::AgentClient>(agent::AgentClientOptions{.socket = socket()})) {
   EXPECT_TRUE(Host().MakeDirs(manifests(), 0755).ok());
   const std::string config =
       absl::StrCat("runtimeEndpoint: ", runtime_endpoint, "\nstaticPodPath: ", manifests(),

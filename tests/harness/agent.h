@@ -46,7 +46,7 @@ class AgentProcess {
   // Below the test's directory as below kubelet's root.
   std::string pod_resources() const { return directory_ + "/pod-resources"; }
   std::string Log() const;
-  agent::Client& client() { return *client_; }
+  agent::AgentClient& client() { return *client_; }
   // The body of a page of its socket ("/metrics"); empty unless the answer is 200.
   std::string Page(const std::string& path) const;
   // An event of the pod with this reason, the latest; null: there is none.
@@ -70,7 +70,7 @@ class AgentProcess {
   std::vector<std::string> variables_;
   std::optional<Child> process_;
   UniqueFd ready_;
-  std::unique_ptr<agent::Client> client_;
+  std::unique_ptr<agent::AgentClient> client_;
 };
 
 // The container's id as the CRI has it, without the runtime's name. Empty if the status has none:

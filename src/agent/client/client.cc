@@ -56,7 +56,7 @@ Json ParseJson(absl::string_view text) {
 }
 
 // The lines of a watch. False: `change` wants no more.
-bool TakeLines(std::string* text, const Client::OnChange& change, absl::Status* fault) {
+bool TakeLines(std::string* text, const AgentClient::OnChange& change, absl::Status* fault) {
   size_t begin = 0;
   for (size_t end = 0; (end = text->find('\n', begin)) != std::string::npos; begin = end + 1) {
     const absl::string_view line = absl::string_view(*text).substr(begin, end - begin);
@@ -72,16 +72,16 @@ bool TakeLines(std::string* text, const Client::OnChange& change, absl::Status* 
 
 }  // namespace
 
-Client::Client(ClientOptions options)
+AgentClient::AgentClient(AgentClientOptions options)
     : options_(std::move(options)), stop_(eventfd(0, EFD_CLOEXEC)) {}
 
-void Client::Abandon() const {
+void AgentClient::Abandon() const {
   const uint64_t one = 1;
   while (write(stop_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {
   }
 }
 
-absl::Status Client::Rest(absl::Duration time) const {
+absl::Status AgentClient::Rest(absl::Duration time) const {
   pollfd stop = {stop_.get(), POLLIN, 0};
   if (poll(&stop, 1, static_cast<int>(absl::ToInt64Milliseconds(time))) <= 0) {
     return absl::OkStatus();
@@ -89,7 +89,7 @@ absl::Status Client::Rest(absl::Duration time) const {
   return absl::CancelledError("the agent's client was abandoned");
 }
 
-absl::Status Client::Run(const Call& call, absl::Duration patience, const Take& take) const {
+absl::Status AgentClient::Run(const Call& call, absl::Duration patience, const Take& take) const {
   absl::StatusOr<UniqueFd> socket = ConnectToSocket(options_.socket);
   if (!socket.ok()) return WhyNoAgent(socket.status(), options_.socket);
   Connection connection(*std::move(socket), stop_.get());
@@ -122,7 +122,7 @@ absl::Status Client::Run(const Call& call, absl::Duration patience, const Take& 
   return absl::OkStatus();
 }
 
-absl::StatusOr<Json> Client::Ask(const Call& call) const {
+absl::StatusOr<Json> AgentClient::Ask(const Call& call) const {
   std::string text;
   const auto take = [&text](const std::string& piece) {
     text += piece;
@@ -134,7 +134,7 @@ absl::StatusOr<Json> Client::Ask(const Call& call) const {
   return object;
 }
 
-absl::StatusOr<std::vector<Json>> Client::AskForList(const Call& call) const {
+absl::StatusOr<std::vector<Json>> AgentClient::AskForList(const Call& call) const {
   PLIMSOLL_ASSIGN_OR_RETURN(Json list, Ask(call));
   const auto items = list.find("items");
   if (items == list.end() || !items->is_array()) return Unreadable(list.dump());
@@ -142,8 +142,8 @@ absl::StatusOr<std::vector<Json>> Client::AskForList(const Call& call) const {
                            std::make_move_iterator(items->end()));
 }
 
-absl::StatusOr<std::vector<Json>> Client::Apply(absl::string_view manifest,
-                                                const std::string& file) const {
+absl::StatusOr<std::vector<Json>> AgentClient::Apply(absl::string_view manifest,
+                                                     const std::string& file) const {
   return AskForList({.method = "POST",
                      .path = PodsPath(""),
                      .query = {{"file", file}},
@@ -151,23 +151,24 @@ absl::StatusOr<std::vector<Json>> Client::Apply(absl::string_view manifest,
                      .body = manifest});
 }
 
-absl::StatusOr<std::vector<Json>> Client::List(const std::string& pod_namespace) const {
+absl::StatusOr<std::vector<Json>> AgentClient::List(const std::string& pod_namespace) const {
   return AskForList({.method = "GET", .path = PodsPath(pod_namespace)});
 }
 
-absl::StatusOr<Json> Client::Get(const std::string& pod_namespace, const std::string& name) const {
+absl::StatusOr<Json> AgentClient::Get(const std::string& pod_namespace,
+                                      const std::string& name) const {
   return Ask({.method = "GET", .path = PodPath(pod_namespace, name)});
 }
 
-absl::Status Client::Delete(const std::string& pod_namespace, const std::string& name,
-                            std::optional<int64_t> grace_s) const {
+absl::Status AgentClient::Delete(const std::string& pod_namespace, const std::string& name,
+                                 std::optional<int64_t> grace_s) const {
   Call call = {.method = "DELETE", .path = PodPath(pod_namespace, name)};
   if (grace_s.has_value()) call.query = {{"gracePeriodSeconds", absl::StrCat(*grace_s)}};
   return Ask(call).status();
 }
 
-absl::StatusOr<Json> Client::Resize(const std::string& pod_namespace, const std::string& name,
-                                    const Json& patch) const {
+absl::StatusOr<Json> AgentClient::Resize(const std::string& pod_namespace, const std::string& name,
+                                         const Json& patch) const {
   std::vector<std::string> path = PodPath(pod_namespace, name);
   path.push_back("resize");
   const std::string body = patch.dump();
@@ -177,8 +178,8 @@ absl::StatusOr<Json> Client::Resize(const std::string& pod_namespace, const std:
               .body = body});
 }
 
-absl::Status Client::Watch(const std::string& pod_namespace, const std::string& name,
-                           const OnChange& change) const {
+absl::Status AgentClient::Watch(const std::string& pod_namespace, const std::string& name,
+                                const OnChange& change) const {
   Call call = {.method = "GET", .path = PodsPath(pod_namespace), .query = {{"watch", "true"}}};
   if (!name.empty()) call.query.emplace_back("fieldSelector", absl::StrCat("metadata.name=", name));
   std::string text;
@@ -194,23 +195,23 @@ absl::Status Client::Watch(const std::string& pod_namespace, const std::string& 
   return wanted ? absl::UnavailableError("the agent has ended the watch") : absl::OkStatus();
 }
 
-absl::StatusOr<Json> Client::Node() const {
+absl::StatusOr<Json> AgentClient::Node() const {
   return Ask({.method = "GET", .path = {"api", "v1", "node"}});
 }
 
-absl::StatusOr<Json> Client::Config() const {
+absl::StatusOr<Json> AgentClient::Config() const {
   PLIMSOLL_ASSIGN_OR_RETURN(const Json object, Ask({.method = "GET", .path = {"configz"}}));
   const auto config = object.find("kubeletconfig");
   if (config == object.end() || !config->is_object()) return Unreadable(object.dump());
   return *config;
 }
 
-absl::StatusOr<Json> Client::Allocations() const {
+absl::StatusOr<Json> AgentClient::Allocations() const {
   return Ask({.method = "GET", .path = {"allocations"}});
 }
 
-absl::StatusOr<std::vector<Json>> Client::Events(const std::string& pod_namespace,
-                                                 const std::string& name) const {
+absl::StatusOr<std::vector<Json>> AgentClient::Events(const std::string& pod_namespace,
+                                                      const std::string& name) const {
   Call call = {.method = "GET", .path = {"api", "v1", "events"}};
   if (!pod_namespace.empty()) {
     call.path = {"api", "v1", "namespaces", pod_namespace, "events"};
@@ -219,7 +220,7 @@ absl::StatusOr<std::vector<Json>> Client::Events(const std::string& pod_namespac
   return AskForList(call);
 }
 
-absl::StatusOr<std::vector<Json>> Client::Quotas(const std::string& pod_namespace) const {
+absl::StatusOr<std::vector<Json>> AgentClient::Quotas(const std::string& pod_namespace) const {
   Call call = {.method = "GET", .path = {"api", "v1", "resourcequotas"}};
   if (!pod_namespace.empty()) {
     call.path = {"api", "v1", "namespaces", pod_namespace, "resourcequotas"};

@@ -1,6 +1,6 @@
 // A client of an agent's API at its unix socket.
 //
-//   Client client({.socket = "/run/plimsoll/agent.sock"});
+//   AgentClient client({.socket = "/run/plimsoll/agent.sock"});
 //   PLIMSOLL_ASSIGN_OR_RETURN(const nlohmann::json pod, client.Get("default", "web"));
 #ifndef PLIMSOLL_AGENT_CLIENT_CLIENT_H_
 #define PLIMSOLL_AGENT_CLIENT_CLIENT_H_
@@ -22,7 +22,7 @@
 
 namespace plimsoll::agent {
 
-struct ClientOptions {
+struct AgentClientOptions {
   std::string socket = kDefaultAgentSocket;  // its path
   // For an answer to begin and to go on; watches wait without an end.
   absl::Duration patience = absl::Minutes(2);
@@ -34,11 +34,11 @@ struct ClientOptions {
 // of IsNoAgent: nothing listens at the socket; PERMISSION_DENIED with the payload of MayNotConnect:
 // this user may not connect; UNAVAILABLE: the connection broke; DEADLINE_EXCEEDED; CANCELLED:
 // Abandon was called.
-class Client {
+class AgentClient {
  public:
-  explicit Client(ClientOptions options);
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
+  explicit AgentClient(AgentClientOptions options);
+  AgentClient(const AgentClient&) = delete;
+  AgentClient& operator=(const AgentClient&) = delete;
 
   // The pods of the manifest, in its order. `file`: its name in errors.
   absl::StatusOr<std::vector<nlohmann::json>> Apply(absl::string_view manifest,
@@ -91,7 +91,7 @@ class Client {
   absl::StatusOr<nlohmann::json> Ask(const Call& call) const;
   absl::StatusOr<std::vector<nlohmann::json>> AskForList(const Call& call) const;
 
-  const ClientOptions options_;
+  const AgentClientOptions options_;
   const UniqueFd stop_;  // eventfd
 };
 

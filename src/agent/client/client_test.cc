@@ -58,7 +58,7 @@ class ClientTest : public ::testing::Test {
              return Json{{"kind", "Allocations"}};
            }}};
   std::unique_ptr<ApiServer> server_;
-  const Client client_{{.socket = path_, .patience = absl::Seconds(20)}};
+  const AgentClient client_{{.socket = path_, .patience = absl::Seconds(20)}};
 };
 
 TEST_F(ClientTest, CallsComeBackWithTheirObjects) {
@@ -160,7 +160,7 @@ TEST_F(ClientTest, ASilentAgentIsGivenUp) {
     while (answer.Rest(absl::Milliseconds(10))) {
     }
   });
-  const Client impatient({.socket = path_, .patience = absl::Milliseconds(50)});
+  const AgentClient impatient({.socket = path_, .patience = absl::Milliseconds(50)});
   EXPECT_TRUE(absl::IsDeadlineExceeded(impatient.List("").status()));
 }
 

@@ -9,8 +9,8 @@
 
 namespace plimsoll::cli {
 
-absl::StatusOr<std::unique_ptr<agent::Client>> AgentOf(const CommandContext& context,
-                                                       absl::Duration patience) {
+absl::StatusOr<std::unique_ptr<agent::AgentClient>> AgentOf(const CommandContext& context,
+                                                            absl::Duration patience) {
   std::string socket = context.agent;
   const char* const given = std::getenv("PLIMSOLL_AGENT");
   if (socket.empty() && given != nullptr) socket = given;
@@ -20,8 +20,8 @@ absl::StatusOr<std::unique_ptr<agent::Client>> AgentOf(const CommandContext& con
     return UsageError(absl::InvalidArgumentError(
         absl::StrCat("--agent: \"", socket, "\" is no absolute path of a socket")));
   }
-  return std::make_unique<agent::Client>(
-      agent::ClientOptions{.socket = socket, .patience = patience});
+  return std::make_unique<agent::AgentClient>(
+      agent::AgentClientOptions{.socket = socket, .patience = patience});
 }
 
 absl::Status WithAgentHint(const absl::Status& status, absl::string_view instead) {

@@ -17,8 +17,8 @@ inline constexpr absl::Duration kLookInterval = absl::Milliseconds(100);
 
 // A client of the agent at --agent, else PLIMSOLL_AGENT, else the usual socket. Connects to
 // nothing yet. INVALID_ARGUMENT: that is no path. `patience`: of the client.
-absl::StatusOr<std::unique_ptr<agent::Client>> AgentOf(
-    const CommandContext& context, absl::Duration patience = agent::ClientOptions().patience);
+absl::StatusOr<std::unique_ptr<agent::AgentClient>> AgentOf(
+    const CommandContext& context, absl::Duration patience = agent::AgentClientOptions().patience);
 
 // An error of the client's, with a hint: how to start an agent, and `instead`, a sentence about the
 // command that needs none, where there is such a one.

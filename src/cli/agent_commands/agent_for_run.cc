@@ -26,14 +26,14 @@ bool AreOnePlace(const std::string& one, const std::string& other) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-std::string WhyNoAnswer(const agent::Client& agent, const absl::Status& failure) {
+std::string WhyNoAnswer(const agent::AgentClient& agent, const absl::Status& failure) {
   if (agent::IsNoAgent(failure)) return absl::StrCat("no agent listens at ", agent.socket());
   return absl::StrCat("the agent at ", agent.socket(),
                       " does not tell its configuration: ", failure.message());
 }
 
 // Empty: the agent takes the pods.
-absl::StatusOr<std::string> WhyNot(const agent::Client& agent, const KubeObject& config,
+absl::StatusOr<std::string> WhyNot(const agent::AgentClient& agent, const KubeObject& config,
                                    const std::string& socket, const std::string& objects) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string runtime,
                             pod::SocketPathOf(TextOf(config, {"runtimeEndpoint"})));
@@ -53,7 +53,7 @@ absl::StatusOr<std::string> WhyNot(const agent::Client& agent, const KubeObject&
 }  // namespace
 
 absl::StatusOr<AgentChoice> ChooseAgent(const CommandContext& context, const std::string& objects) {
-  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<agent::Client> agent, AgentOf(context, kPatience));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<agent::AgentClient> agent, AgentOf(context, kPatience));
   const bool is_named = !context.agent.empty();
   const absl::StatusOr<KubeObject> config = agent->Config();
   if (!config.ok()) {

@@ -12,8 +12,8 @@
 namespace plimsoll::cli {
 
 struct AgentChoice {
-  std::unique_ptr<agent::Client> agent;  // null: none takes them
-  std::string why_not;                   // half a sentence
+  std::unique_ptr<agent::AgentClient> agent;  // null: none takes them
+  std::string why_not;                        // half a sentence
 };
 
 // The agent that answers, if its runtime is the one that `run` would use, and its directory of

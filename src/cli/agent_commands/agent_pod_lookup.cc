@@ -26,7 +26,7 @@ std::string HintAt(const std::vector<KubeObject>& pods, const std::string& pod_n
 
 }  // namespace
 
-absl::StatusOr<KubeObject> GetAgentPod(const agent::Client& client,
+absl::StatusOr<KubeObject> GetAgentPod(const agent::AgentClient& client,
                                        const std::string& pod_namespace, const std::string& name) {
   absl::StatusOr<KubeObject> pod = client.Get(pod_namespace, name);
   if (!absl::IsNotFound(pod.status())) return pod;

@@ -12,7 +12,7 @@ namespace plimsoll::cli {
 
 // NOT_FOUND has a hint: the namespace that has a pod of this name, or the closest name of this
 // namespace, where there is one. Other errors are the client's.
-absl::StatusOr<KubeObject> GetAgentPod(const agent::Client& client,
+absl::StatusOr<KubeObject> GetAgentPod(const agent::AgentClient& client,
                                        const std::string& pod_namespace, const std::string& name);
 
 }  // namespace plimsoll::cli

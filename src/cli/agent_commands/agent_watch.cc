@@ -31,7 +31,7 @@ class PodWatch {
         selection_(selection),
         table_({context.format() == OutputFormat::kWide, selection.pod_namespace.empty()}) {}
 
-  absl::Status Run(const agent::Client& client) {
+  absl::Status Run(const agent::AgentClient& client) {
     if (!context_.for_programs()) {
       PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<KubeObject> pods, ReadPods(client, selection_));
       Print(table_.Whole(pods, absl::Now()));
@@ -92,7 +92,7 @@ absl::Status PrintNewEvents(const std::vector<KubeObject>& events, TableShape sh
 
 }  // namespace
 
-absl::StatusOr<std::vector<KubeObject>> ReadPods(const agent::Client& client,
+absl::StatusOr<std::vector<KubeObject>> ReadPods(const agent::AgentClient& client,
                                                  const ObjectSelection& selection) {
   if (selection.names.empty()) return client.List(selection.pod_namespace);
   std::vector<KubeObject> pods;
@@ -103,12 +103,12 @@ absl::StatusOr<std::vector<KubeObject>> ReadPods(const agent::Client& client,
   return pods;
 }
 
-absl::Status WatchAgentPods(const agent::Client& client, const ObjectSelection& selection,
+absl::Status WatchAgentPods(const agent::AgentClient& client, const ObjectSelection& selection,
                             const CommandContext& context) {
   return PodWatch(context, selection).Run(client);
 }
 
-absl::Status WatchAgentEvents(const agent::Client& client, const ObjectSelection& selection,
+absl::Status WatchAgentEvents(const agent::AgentClient& client, const ObjectSelection& selection,
                               const CommandContext& context) {
   const TableShape shape = {.namespaces = selection.pod_namespace.empty()};
   std::set<KubeObject> seen;
@@ -120,7 +120,7 @@ absl::Status WatchAgentEvents(const agent::Client& client, const ObjectSelection
   }
 }
 
-absl::Status WatchAgentNode(const agent::Client& client, const CommandContext& context) {
+absl::Status WatchAgentNode(const agent::AgentClient& client, const CommandContext& context) {
   KubeObject before;
   std::string shown;
   while (true) {

@@ -19,18 +19,18 @@ struct ObjectSelection {
 };
 
 // NOT_FOUND: one of the names.
-absl::StatusOr<std::vector<KubeObject>> ReadPods(const agent::Client& client,
+absl::StatusOr<std::vector<KubeObject>> ReadPods(const agent::AgentClient& client,
                                                  const ObjectSelection& selection);
 
 // Each prints what is there, then what changes: a row, or for programs {"type", "object"}, a line
 // of JSON or a document of YAML. They return errors of the client's; CANCELLED once it is
 // abandoned.
-absl::Status WatchAgentPods(const agent::Client& client, const ObjectSelection& selection,
+absl::Status WatchAgentPods(const agent::AgentClient& client, const ObjectSelection& selection,
                             const CommandContext& context);
 // By asking every second: the agent has no watch of these.
-absl::Status WatchAgentEvents(const agent::Client& client, const ObjectSelection& selection,
+absl::Status WatchAgentEvents(const agent::AgentClient& client, const ObjectSelection& selection,
                               const CommandContext& context);
-absl::Status WatchAgentNode(const agent::Client& client, const CommandContext& context);
+absl::Status WatchAgentNode(const agent::AgentClient& client, const CommandContext& context);
 
 }  // namespace plimsoll::cli
 

@@ -17,7 +17,7 @@
 namespace plimsoll::cli {
 
 absl::StatusOr<AgentsPods> AgentsPods::Of(const CommandContext& context, absl::Duration patience) {
-  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<agent::Client> agent, AgentOf(context, patience));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<agent::AgentClient> agent, AgentOf(context, patience));
   return AgentsPods(std::move(agent));
 }
 

@@ -35,8 +35,8 @@ class AgentsPods {
   void LeaveOut(std::vector<cri::PodSandbox>& pods) const;
 
  private:
-  explicit AgentsPods(std::unique_ptr<agent::Client> agent) : agent_(std::move(agent)) {}
-  std::unique_ptr<agent::Client> agent_;
+  explicit AgentsPods(std::unique_ptr<agent::AgentClient> agent) : agent_(std::move(agent)) {}
+  std::unique_ptr<agent::AgentClient> agent_;
   // The agent gave no answer in time. On the heap because atomics can't be moved.
   std::unique_ptr<std::atomic<bool>> hangs_ = std::make_unique<std::atomic<bool>>(false);
 };

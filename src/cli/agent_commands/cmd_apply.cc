@@ -40,7 +40,7 @@ std::string ResultFor(const KubeObject& pod, const PodMap& before) {
   return same ? "unchanged" : "configured";
 }
 
-absl::StatusOr<std::vector<KubeObject>> ApplyFile(const agent::Client& client,
+absl::StatusOr<std::vector<KubeObject>> ApplyFile(const agent::AgentClient& client,
                                                   const std::string& file) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
                             ReadUserFile(file, FileKinds::kAny, kMostManifestBytes));
@@ -55,7 +55,7 @@ absl::StatusOr<std::vector<KubeObject>> ApplyFile(const agent::Client& client,
 }
 
 // Goes on after an error; the last one comes back.
-absl::Status ApplyFiles(const agent::Client& client, const std::vector<std::string>& files,
+absl::Status ApplyFiles(const agent::AgentClient& client, const std::vector<std::string>& files,
                         std::vector<KubeObject>* applied) {
   absl::Status last;
   for (const std::string& file : files) {

@@ -68,7 +68,8 @@ absl::StatusOr<PodsByLabel> PlacesOf(const DeleteArguments& arguments) {
 }
 
 // Until no pod of this uid is there.
-absl::Status AwaitEnd(const agent::Client& client, const Place& place, const std::string& uid) {
+absl::Status AwaitEnd(const agent::AgentClient& client, const Place& place,
+                      const std::string& uid) {
   while (true) {
     const absl::StatusOr<KubeObject> pod = client.Get(place.pod_namespace, place.name);
     if (absl::IsNotFound(pod.status())) return absl::OkStatus();
@@ -78,7 +79,7 @@ absl::Status AwaitEnd(const agent::Client& client, const Place& place, const std
   }
 }
 
-absl::Status DeleteOne(const agent::Client& client, const DeleteArguments& arguments,
+absl::Status DeleteOne(const agent::AgentClient& client, const DeleteArguments& arguments,
                        const Place& place) {
   PLIMSOLL_ASSIGN_OR_RETURN(const KubeObject pod,
                             GetAgentPod(client, place.pod_namespace, place.name));

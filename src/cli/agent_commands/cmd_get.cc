@@ -80,7 +80,7 @@ absl::StatusOr<int> GetPods(const CommandContext& context, const GetArguments& a
 // Runs `watch` until Ctrl-C.
 absl::StatusOr<int> UntilInterrupted(
     const CommandContext& context,
-    const std::function<absl::Status(const agent::Client& client)>& watch) {
+    const std::function<absl::Status(const agent::AgentClient& client)>& watch) {
   Interrupts interrupts;
   const ReaderWatch reader;
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, AgentOf(context));
@@ -129,7 +129,7 @@ absl::StatusOr<int> GetEvents(const CommandContext& context, const GetArguments&
   return kExitOk;
 }
 
-absl::StatusOr<std::vector<KubeObject>> ReadAgentQuotas(const agent::Client& client,
+absl::StatusOr<std::vector<KubeObject>> ReadAgentQuotas(const agent::AgentClient& client,
                                                         const ObjectSelection& selection) {
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<KubeObject> all, client.Quotas(selection.pod_namespace));
   if (selection.names.empty()) return all;
@@ -187,7 +187,7 @@ void AddGetPods(CLI::App& get, CommandContext& context) {
   context.Act(pods, [&context, arguments]() -> absl::StatusOr<int> {
     PLIMSOLL_RETURN_IF_ERROR(CheckNames(*arguments));
     if (!arguments->watch) return GetPods(context, *arguments);
-    return UntilInterrupted(context, [&](const agent::Client& client) {
+    return UntilInterrupted(context, [&](const agent::AgentClient& client) {
       return WatchAgentPods(client, arguments->selection(), context);
     });
   });
@@ -225,7 +225,7 @@ void AddGetCommand(CLI::App& app, CommandContext& context) {
   context.Act(node, [&context, of_node]() -> absl::StatusOr<int> {
     if (!of_node->watch) return GetNode(context);
     return UntilInterrupted(
-        context, [&](const agent::Client& client) { return WatchAgentNode(client, context); });
+        context, [&](const agent::AgentClient& client) { return WatchAgentNode(client, context); });
   });
 
   AddGetQuotas(*get, context);
@@ -237,7 +237,7 @@ void AddGetCommand(CLI::App& app, CommandContext& context) {
   AddWatchOption(*events, *arguments);
   context.Act(events, [&context, arguments]() -> absl::StatusOr<int> {
     if (!arguments->watch) return GetEvents(context, *arguments);
-    return UntilInterrupted(context, [&](const agent::Client& client) {
+    return UntilInterrupted(context, [&](const agent::AgentClient& client) {
       return WatchAgentEvents(client, arguments->selection(), context);
     });
   });

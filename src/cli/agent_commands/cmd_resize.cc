@@ -75,7 +75,7 @@ void NoteHindrance(const std::string& name, const KubeObject& pod, std::string* 
   *told = std::move(hindrance);
 }
 
-absl::StatusOr<KubeObject> AwaitSettled(const agent::Client& client,
+absl::StatusOr<KubeObject> AwaitSettled(const agent::AgentClient& client,
                                         const ResizeArguments& arguments, KubeObject pod) {
   std::string told;
   while (!IsSettled(pod)) {
@@ -86,7 +86,8 @@ absl::StatusOr<KubeObject> AwaitSettled(const agent::Client& client,
   return pod;
 }
 
-absl::StatusOr<KubeObject> Send(const agent::Client& client, const ResizeArguments& arguments) {
+absl::StatusOr<KubeObject> Send(const agent::AgentClient& client,
+                                const ResizeArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const KubeObject pod,
                             GetAgentPod(client, arguments.pod_namespace, arguments.name));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string container,

@@ -71,7 +71,7 @@ absl::Status NotStarted(const pod::Manifest& pod, const std::string& hindrance, 
 }
 
 // Waits for the pod's start. OK where it started, or where the wait was interrupted.
-absl::Status AwaitStart(const agent::Client& agent, const pod::Manifest& pod,
+absl::Status AwaitStart(const agent::AgentClient& agent, const pod::Manifest& pod,
                         const Interrupts& interrupts, pod::Outcome& outcome) {
   while (interrupts.count() == 0) {
     const absl::StatusOr<KubeObject> object = agent.Get(pod.pod_namespace, pod.name);
@@ -121,7 +121,7 @@ void Describe(pod::Client& runtime, const pod::Manifest& pod, pod::Outcome& outc
   }
 }
 
-absl::Status CheckAbsent(const agent::Client& agent, const std::vector<pod::Manifest>& pods) {
+absl::Status CheckAbsent(const agent::AgentClient& agent, const std::vector<pod::Manifest>& pods) {
   for (const pod::Manifest& pod : pods) {
     const absl::StatusOr<KubeObject> there = agent.Get(pod.pod_namespace, pod.name);
     if (absl::IsNotFound(there.status())) continue;
@@ -158,7 +158,7 @@ std::string RemovalHint(const KubeObject& pod, const std::string& pod_namespace,
                       : absl::StrCat("To have it removed, take it out of ", Printable(file));
 }
 
-absl::StatusOr<std::vector<pod::Outcome>> RunByAgent(const agent::Client& agent,
+absl::StatusOr<std::vector<pod::Outcome>> RunByAgent(const agent::AgentClient& agent,
                                                      pod::Client& runtime, const std::string& text,
                                                      const std::vector<pod::Manifest>& pods,
                                                      const Interrupts& interrupts) {

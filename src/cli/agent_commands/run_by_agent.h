@@ -21,7 +21,7 @@ namespace plimsoll::cli {
 // wait, and leaves the pods to the agent too.
 //
 // ALREADY_EXISTS: the agent has a pod of such a name. Errors of the agent.
-absl::StatusOr<std::vector<pod::Outcome>> RunByAgent(const agent::Client& agent,
+absl::StatusOr<std::vector<pod::Outcome>> RunByAgent(const agent::AgentClient& agent,
                                                      pod::Client& runtime, const std::string& text,
                                                      const std::vector<pod::Manifest>& pods,
                                                      const Interrupts& interrupts);

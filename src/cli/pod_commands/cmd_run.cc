@@ -307,7 +307,7 @@ void NoteLoopbackAlone(pod::Client& client, const std::vector<pod::Manifest>& po
 }
 
 absl::StatusOr<int> GiveToAgent(const CommandContext& context, RunArguments arguments,
-                                const Manifests& manifests, const agent::Client& agent) {
+                                const Manifests& manifests, const agent::AgentClient& agent) {
   if (arguments.seccomp != pod::SeccompRules()) {
     return absl::FailedPreconditionError(
         "--seccomp-default and --seccomp-profile-root have no effect on an agent's pods: set "
