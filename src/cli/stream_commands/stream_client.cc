@@ -167,7 +167,7 @@ asio::awaitable<absl::StatusOr<int>> ReadOutput(WebSocket& socket) {
 }
 
 asio::awaitable<absl::StatusOr<int>> Carry(std::shared_ptr<Shared> shared, HttpUrl url,
-                                           CommandStreams streams) {
+                                           StreamOptions streams) {
   WebSocket& socket = shared->socket;
   const absl::Status connected = co_await socket.Connect(std::move(url), "v5.channel.k8s.io");
   if (!connected.ok()) co_return connected;
@@ -223,7 +223,7 @@ absl::StatusOr<int> ExitCodeOf(const std::string& status_json) {
   return absl::InternalError(text(json, "message"));
 }
 
-absl::StatusOr<int> CarryCommand(const std::string& url, const CommandStreams& streams) {
+absl::StatusOr<int> CarryCommand(const std::string& url, const StreamOptions& streams) {
   PLIMSOLL_ASSIGN_OR_RETURN(HttpUrl parsed, ParseHttpUrl(url));
   auto shared = std::make_shared<Shared>();
   absl::StatusOr<int> end = absl::UnknownError("");

@@ -8,7 +8,7 @@
 
 namespace plimsoll::cli {
 
-struct CommandStreams {
+struct StreamOptions {
   bool input = false;
   bool terminal = false;
   // A result of ParseDetachKeys. Typed at the terminal, these keys end the stream with code 0.
@@ -20,7 +20,7 @@ struct CommandStreams {
 // itself must be ignored). With `terminal` the terminal at standard input is raw meanwhile, and its
 // size is sent. A signal that would end this process then ends the stream, and the code is 128 +
 // its number. FAILED_PRECONDITION: standard input is no terminal.
-absl::StatusOr<int> CarryCommand(const std::string& url, const CommandStreams& streams);
+absl::StatusOr<int> CarryCommand(const std::string& url, const StreamOptions& streams);
 
 // The exit code in a metav1.Status, or the error in it.
 absl::StatusOr<int> ExitCodeOf(const std::string& status_json);
