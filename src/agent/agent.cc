@@ -48,7 +48,7 @@ absl::StatusOr<std::unique_ptr<pod::Client>> OpenClient(const std::string& addre
 // The agent's place on the machine.
 struct Ground {
   FsRoot root;   // "/"
-  FsRoot state;  // Config::state_directory
+  FsRoot state;  // AgentConfig::state_directory
   DirectoryLock lock;
   std::unique_ptr<PodStore> store;
   std::unique_ptr<ObjectDirectory> objects;  // null: there is no directory of objects
@@ -76,7 +76,7 @@ struct Front {
 // Parts in the order of their start; the destructor ends them in reverse.
 class AgentImpl : public Agent {
  public:
-  AgentImpl(const Config& config, Log* log, Ground ground)
+  AgentImpl(const AgentConfig& config, Log* log, Ground ground)
       : config_(config),
         log_(log),
         ground_(std::move(ground)),
@@ -317,7 +317,7 @@ class AgentImpl : public Agent {
         absl::StrCat("the node is not ready: ", node.reason, ": ", node.message));
   }
 
-  const Config config_;
+  const AgentConfig config_;
   Log* const log_;
   Ground ground_;
   Reports reports_;
@@ -332,7 +332,7 @@ class AgentImpl : public Agent {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const Config& config,
+absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentConfig& config,
                                                     const std::string& version, Log* log,
                                                     const std::function<bool()>& is_to_stop) {
   PLIMSOLL_ASSIGN_OR_RETURN(FsRoot root, FsRoot::Open("/"));

@@ -19,7 +19,7 @@ class Agent {
   // meanwhile: without a topology the node is NotReady. FAILED_PRECONDITION: another agent uses the
   // state directory, or a kubelet runs on this machine. CANCELLED: `is_to_stop`, asked many times a
   // second of that wait, said so. `log` outlives this.
-  static absl::StatusOr<std::unique_ptr<Agent>> Start(const Config& config,
+  static absl::StatusOr<std::unique_ptr<Agent>> Start(const AgentConfig& config,
                                                       const std::string& version, Log* log,
                                                       const std::function<bool()>& is_to_stop);
   // Pods run on.

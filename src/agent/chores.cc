@@ -16,7 +16,7 @@ constexpr absl::Duration kLongestTick = absl::Seconds(10);
 
 }  // namespace
 
-Chores::Chores(const Config& config, Surroundings around)
+Chores::Chores(const AgentConfig& config, Surroundings around)
     : around_(std::move(around)),
       log_interval_(config.container_log_monitor_interval),
       tick_(std::min(log_interval_, kLongestTick)),
@@ -33,7 +33,8 @@ Chores::Chores(const Config& config, Surroundings around)
 
 Chores::~Chores() = default;
 
-absl::StatusOr<std::unique_ptr<Chores>> Chores::Start(const Config& config, Surroundings around) {
+absl::StatusOr<std::unique_ptr<Chores>> Chores::Start(const AgentConfig& config,
+                                                      Surroundings around) {
   auto chores = std::unique_ptr<Chores>(new Chores(config, std::move(around)));
   Chores* const self = chores.get();
   const absl::Duration interval = self->tick_;

@@ -34,14 +34,15 @@ class Chores {
     std::function<void()> enforce;                         // holds groups to the node's amounts
     std::function<void(const std::string&)> note;          // a line for the log
   };
-  static absl::StatusOr<std::unique_ptr<Chores>> Start(const Config& config, Surroundings around);
+  static absl::StatusOr<std::unique_ptr<Chores>> Start(const AgentConfig& config,
+                                                       Surroundings around);
   // Waits for the chore under way.
   ~Chores();
   Chores(const Chores&) = delete;
   Chores& operator=(const Chores&) = delete;
 
  private:
-  Chores(const Config& config, Surroundings around);
+  Chores(const AgentConfig& config, Surroundings around);
   void Do();
 
   const Surroundings around_;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kClassGate[] = "ClassResources";
 
-absl::StatusOr<std::vector<ClassQuota>> QuotasOf(const Config& config, const FsRoot& root) {
+absl::StatusOr<std::vector<ClassQuota>> QuotasOf(const AgentConfig& config, const FsRoot& root) {
   if (config.objects_path.empty()) return std::vector<ClassQuota>();
   absl::StatusOr<std::vector<ClassQuota>> quotas = ReadClassQuotas(root, config.objects_path);
   if (quotas.ok()) return quotas;
@@ -53,7 +53,7 @@ absl::Status CheckLiving(const pod::Manifest* before, const pod::Manifest& pod,
 
 }  // namespace
 
-absl::Status CheckClassAccess(const Config& config, const FsRoot& root,
+absl::Status CheckClassAccess(const AgentConfig& config, const FsRoot& root,
                               absl::FunctionRef<absl::StatusOr<NodeClasses>()> node,
                               const pod::Manifest* before, const pod::Manifest& pod,
                               const std::vector<const pod::Manifest*>& others) {
@@ -85,7 +85,7 @@ absl::Status CheckClassAccess(const Config& config, const FsRoot& root,
 }
 
 absl::StatusOr<std::vector<nlohmann::json>> QuotaObjects(
-    const Config& config, const FsRoot& root, const std::string& pod_namespace,
+    const AgentConfig& config, const FsRoot& root, const std::string& pod_namespace,
     absl::FunctionRef<NodeClassUse(const std::string& pod_namespace)> used) {
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<ClassQuota> quotas, QuotasOf(config, root));
   std::sort(quotas.begin(), quotas.end(),

@@ -24,7 +24,7 @@ namespace plimsoll::agent {
 // a quota; UNAVAILABLE: the quotas can't be read; FAILED_PRECONDITION: a living pod can't get these
 // classes from this runtime, CheckClassChange or ClassRejection say why. Whether the node has a new
 // pod's classes is for its admission. Errors of `node`.
-absl::Status CheckClassAccess(const Config& config, const FsRoot& root,
+absl::Status CheckClassAccess(const AgentConfig& config, const FsRoot& root,
                               absl::FunctionRef<absl::StatusOr<NodeClasses>()> node,
                               const pod::Manifest* before, const pod::Manifest& pod,
                               const std::vector<const pod::Manifest*>& others);
@@ -32,7 +32,7 @@ absl::Status CheckClassAccess(const Config& config, const FsRoot& root,
 // The v1 ResourceQuotas of a namespace, empty for all. `used` has the classes of one namespace's
 // pods. UNAVAILABLE as above.
 absl::StatusOr<std::vector<nlohmann::json>> QuotaObjects(
-    const Config& config, const FsRoot& root, const std::string& pod_namespace,
+    const AgentConfig& config, const FsRoot& root, const std::string& pod_namespace,
     absl::FunctionRef<NodeClassUse(const std::string& pod_namespace)> used);
 
 }  // namespace plimsoll::agent

@@ -47,7 +47,7 @@ class ClassAccessTest : public testing::Test {
   }
 
   const TestDir dir_;
-  Config config_;
+  AgentConfig config_;
   NodeClasses node_{.pod = {},
                     .container = {{"rdt", {{{"gold", 1}, {"silver", 0}}, "silver", false}},
                                   {"still", {{{"x", 0}}, "", true}}}};

@@ -90,7 +90,7 @@ void ReadDuration(YamlReader& reader, YamlMapping& mapping, const std::string& k
   out = given;
 }
 
-void ReadLogRotation(YamlReader& reader, YamlMapping& mapping, Config& config) {
+void ReadLogRotation(YamlReader& reader, YamlMapping& mapping, AgentConfig& config) {
   ReadLogSize(reader, mapping, config.container_log_max_bytes);
   ReadNumber(mapping, "containerLogMaxFiles", config.container_log_max_files, 2, 1000);
   ReadDuration(reader, mapping, "containerLogMonitorInterval", absl::Seconds(3),
@@ -121,7 +121,7 @@ void ReadKind(YamlReader& reader, YamlMapping& mapping) {
   }
 }
 
-void ReadConfig(YamlReader& reader, const YAML::Node& node, Config& config) {
+void ReadConfig(YamlReader& reader, const YAML::Node& node, AgentConfig& config) {
   YamlMapping mapping(reader, node, "");
   ReadKind(reader, mapping);
   mapping.String("runtimeEndpoint", config.runtime_endpoint);
@@ -156,7 +156,7 @@ void ReadConfig(YamlReader& reader, const YAML::Node& node, Config& config) {
   mapping.Finish();
 }
 
-absl::Status CheckWhole(const Config& config) {
+absl::Status CheckWhole(const AgentConfig& config) {
   const std::pair<const char*, const std::string*> paths[] = {
       {"staticPodPath", &config.static_pod_path},
       {"stateDirectory", &config.state_directory},
@@ -182,8 +182,8 @@ absl::Status CheckWhole(const Config& config) {
 
 }  // namespace
 
-absl::StatusOr<Config> ParseConfig(absl::string_view text, absl::string_view file) {
-  Config config;
+absl::StatusOr<AgentConfig> ParseConfig(absl::string_view text, absl::string_view file) {
+  AgentConfig config;
   PLIMSOLL_RETURN_IF_ERROR(ReadConfigText(
       text, file,
       [&config](YamlReader& reader, const YAML::Node& node) { ReadConfig(reader, node, config); }));
@@ -226,10 +226,10 @@ std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std
   return ParseCommandLine(app, argc, argv);
 }
 
-absl::StatusOr<Config> LoadConfig(const AgentFlags& flags) {
+absl::StatusOr<AgentConfig> LoadConfig(const AgentFlags& flags) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
                             LoadConfigText(flags.config, kDefaultConfigPath));
-  PLIMSOLL_ASSIGN_OR_RETURN(Config config,
+  PLIMSOLL_ASSIGN_OR_RETURN(AgentConfig config,
                             ParseConfig(text, ConfigPath(flags.config, kDefaultConfigPath)));
   config.runtime_endpoint = flags.runtime_endpoint.value_or(config.runtime_endpoint);
   config.static_pod_path = flags.static_pod_path.value_or(config.static_pod_path);

@@ -24,7 +24,7 @@ namespace plimsoll::agent {
 inline constexpr char kDefaultConfigPath[] = "/etc/plimsoll/agent.yaml";
 
 // Keys have the members' names in camelCase (agent.yaml(5)).
-struct Config {
+struct AgentConfig {
   std::string runtime_endpoint = "unix:///run/plimsoll/plimsoll.sock";
   std::string static_pod_path = "/etc/plimsoll/manifests";
   std::string objects_path;  // of ConfigMaps and Secrets; empty: there are none
@@ -79,7 +79,7 @@ struct Config {
 };
 
 // INVALID_ARGUMENT names the place of each fault, a line each.
-absl::StatusOr<Config> ParseConfig(absl::string_view text, absl::string_view file);
+absl::StatusOr<AgentConfig> ParseConfig(absl::string_view text, absl::string_view file);
 
 struct AgentFlags {
   std::optional<std::string> config;  // --config; else kDefaultConfigPath, if it exists
@@ -95,7 +95,7 @@ struct AgentFlags {
 std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std::string& version,
                                     AgentFlags& flags);
 // Reads the file, puts the flags over it, and checks the whole.
-absl::StatusOr<Config> LoadConfig(const AgentFlags& flags);
+absl::StatusOr<AgentConfig> LoadConfig(const AgentFlags& flags);
 
 }  // namespace plimsoll::agent
 

@@ -34,7 +34,7 @@ Json DevicesObject(const NodeDevices& devices) {
 
 }  // namespace
 
-Json ConfigObject(const Config& config) {
+Json ConfigObject(const AgentConfig& config) {
   Json object = {
       {"kind", "AgentConfiguration"},
       {"runtimeEndpoint", config.runtime_endpoint},

@@ -9,7 +9,7 @@
 namespace plimsoll::agent {
 
 // {"kubeletconfig": {...}} as kubelet's: all keys of agent.yaml(5) that are set, flags counted in.
-nlohmann::json ConfigObject(const Config& config);
+nlohmann::json ConfigObject(const AgentConfig& config);
 
 }  // namespace plimsoll::agent
 

@@ -64,7 +64,7 @@ TEST(ConfigObjectTest, IsAConfigurationOfTheSameValues) {
 }
 
 TEST(ConfigObjectTest, TheDefaultsAreOneToo) {
-  Config config;
+  AgentConfig config;
   config.node_name = "n";
   const auto again = ParseConfig(ConfigObject(config)["kubeletconfig"].dump(), "object");
   ASSERT_TRUE(again.ok()) << again.status();

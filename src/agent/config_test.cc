@@ -187,8 +187,8 @@ TEST(AgentConfigTest, APathOfAFlagIsAbsoluteToo) {
 }
 
 TEST(AgentConfigTest, SeccompIsAsKubeletsKeysAndFlagsSay) {
-  EXPECT_FALSE(Config().seccomp_default);
-  EXPECT_EQ(Config().seccomp_profile_root, "/var/lib/kubelet/seccomp");
+  EXPECT_FALSE(AgentConfig().seccomp_default);
+  EXPECT_EQ(AgentConfig().seccomp_profile_root, "/var/lib/kubelet/seccomp");
   EXPECT_THAT(std::string(LoadOf("seccompProfileRoot: profiles\n").message()),
               HasSubstr("seccompProfileRoot: must be an absolute path"));
   AgentFlags flags;

@@ -42,11 +42,11 @@ Allocatable KubepodsAmounts(const resources::ResourceList& capacity,
   return AmountsOf(left);
 }
 
-resources::ResourceList EnforcedReservation(const Config& config) {
+resources::ResourceList EnforcedReservation(const AgentConfig& config) {
   return Enforces(config, "pods") ? ReservedOf(config) : resources::ResourceList();
 }
 
-std::vector<ReservedGroup> ReservedGroupsOf(const Config& config) {
+std::vector<ReservedGroup> ReservedGroupsOf(const AgentConfig& config) {
   std::vector<ReservedGroup> groups;
   for (const std::string& key : config.enforce_node_allocatable) {
     const bool is_system = absl::StartsWith(key, "system-reserved");

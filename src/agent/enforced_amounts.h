@@ -23,9 +23,9 @@ Allocatable KubepodsAmounts(const resources::ResourceList& capacity,
 Allocatable AmountsOf(const resources::ResourceList& list);
 
 // The part of the capacity that kubepods' limits lack: nothing unless pods are enforced.
-resources::ResourceList EnforcedReservation(const Config& config);
+resources::ResourceList EnforcedReservation(const AgentConfig& config);
 // The groups of the system and the agent that enforceNodeAllocatable names.
-std::vector<ReservedGroup> ReservedGroupsOf(const Config& config);
+std::vector<ReservedGroup> ReservedGroupsOf(const AgentConfig& config);
 
 // The most processes of the machine at `host` ("/"); 0: unknown.
 int64_t MaxPids(const FsRoot& host);

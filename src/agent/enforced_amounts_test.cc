@@ -43,7 +43,7 @@ TEST(EnforcedAmountsTest, AnUnknownNumberOfPidsIsNoLimitAndNothingGoesBelowZero)
 }
 
 TEST(EnforcedAmountsTest, WithoutPodsTheWholeCapacityIsTheirs) {
-  Config config;
+  AgentConfig config;
   config.system_reserved = Amounts({{"cpu", "1"}});
   EXPECT_EQ(EnforcedReservation(config).size(), 1u);
   config.enforce_node_allocatable = {"none"};
@@ -51,7 +51,7 @@ TEST(EnforcedAmountsTest, WithoutPodsTheWholeCapacityIsTheirs) {
 }
 
 TEST(EnforcedAmountsTest, ReservedGroupsHaveTheirOwnAmounts) {
-  Config config;
+  AgentConfig config;
   config.system_reserved = Amounts({{"cpu", "1"}, {"memory", "1Gi"}});
   config.kube_reserved = Amounts({{"cpu", "200m"}, {"pid", "7"}});
   config.system_reserved_cgroup = "/system";

@@ -18,7 +18,7 @@ absl::Status Wrong(absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat("enforceNodeAllocatable: ", why));
 }
 
-absl::Status CheckValue(const Config& config, const std::string& value) {
+absl::Status CheckValue(const AgentConfig& config, const std::string& value) {
   const bool is_system = absl::StartsWith(value, "system-reserved");
   const bool is_kube = absl::StartsWith(value, "kube-reserved");
   const std::set<std::string> known = {kPodsToo, "system-reserved", "system-reserved-compressible",
@@ -40,7 +40,7 @@ absl::Status CheckValue(const Config& config, const std::string& value) {
 
 }  // namespace
 
-void ReadEnforcement(YamlReader& reader, YamlMapping& mapping, Config& config) {
+void ReadEnforcement(YamlReader& reader, YamlMapping& mapping, AgentConfig& config) {
   config.enforce_node_allocatable = {config.cgroups_per_qos ? kPodsToo : kNone};
   if (const auto node = mapping.Get("enforceNodeAllocatable")) {
     config.enforce_node_allocatable.clear();
@@ -64,7 +64,7 @@ void ReadEnforcement(YamlReader& reader, YamlMapping& mapping, Config& config) {
   keys.Finish();
 }
 
-void ShowEnforcement(const Config& config, nlohmann::json& object) {
+void ShowEnforcement(const AgentConfig& config, nlohmann::json& object) {
   object["enforceNodeAllocatable"] = config.enforce_node_allocatable;
   object["failSwapOn"] = config.fail_swap_on;
   object["memorySwap"] = {{"swapBehavior", config.swap_behavior}};
@@ -76,7 +76,7 @@ void ShowEnforcement(const Config& config, nlohmann::json& object) {
   }
 }
 
-absl::Status CheckEnforcement(const Config& config) {
+absl::Status CheckEnforcement(const AgentConfig& config) {
   const std::vector<std::string>& values = config.enforce_node_allocatable;
   const std::set<std::string> distinct(values.begin(), values.end());
   if (distinct.size() != values.size()) return Wrong("a value is there twice");
@@ -95,11 +95,11 @@ absl::Status CheckEnforcement(const Config& config) {
   return absl::OkStatus();
 }
 
-bool Enforces(const Config& config, const std::string& what) {
+bool Enforces(const AgentConfig& config, const std::string& what) {
   return absl::c_linear_search(config.enforce_node_allocatable, what);
 }
 
-pod::SwapBehavior SwapBehaviorOf(const Config& config) {
+pod::SwapBehavior SwapBehaviorOf(const AgentConfig& config) {
   return config.swap_behavior == "LimitedSwap" ? pod::SwapBehavior::kLimitedSwap
                                                : pod::SwapBehavior::kNoSwap;
 }

@@ -14,17 +14,17 @@ namespace plimsoll::agent {
 
 // Reads the keys enforceNodeAllocatable, systemReservedCgroup, kubeReservedCgroup, failSwapOn and
 // memorySwap, after cgroupsPerQOS: without it nothing is enforced by default.
-void ReadEnforcement(YamlReader& reader, YamlMapping& mapping, Config& config);
+void ReadEnforcement(YamlReader& reader, YamlMapping& mapping, AgentConfig& config);
 // Adds these keys to the object, with the values of `config`.
-void ShowEnforcement(const Config& config, nlohmann::json& object);
+void ShowEnforcement(const AgentConfig& config, nlohmann::json& object);
 
 // INVALID_ARGUMENT as kubelet's validation: an unknown value or one that is there twice, "none"
 // beside others, a group and its compressible form, a value without its cgroup, any without
 // cgroupsPerQOS.
-absl::Status CheckEnforcement(const Config& config);
+absl::Status CheckEnforcement(const AgentConfig& config);
 
-bool Enforces(const Config& config, const std::string& what);
-pod::SwapBehavior SwapBehaviorOf(const Config& config);
+bool Enforces(const AgentConfig& config, const std::string& what);
+pod::SwapBehavior SwapBehaviorOf(const AgentConfig& config);
 
 }  // namespace plimsoll::agent
 

@@ -112,7 +112,7 @@ absl::StatusOr<ImportOutcome> ImportKubeletState(const ImportFlags& flags) {
     PLIMSOLL_ASSIGN_OR_RETURN(auto name, ParsePodName(text));
     names.pods.insert(std::move(name));
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(const Config config, LoadConfig(flags.agent));
+  PLIMSOLL_ASSIGN_OR_RETURN(const AgentConfig config, LoadConfig(flags.agent));
   PLIMSOLL_ASSIGN_OR_RETURN(KubeletState state, ReadStates(flags.kubelet_root));
   PLIMSOLL_RETURN_IF_ERROR(CheckGivenNames(state, names));
   if (!IsNamed(state, names)) {

@@ -27,7 +27,7 @@ void Warn(Log& log, const absl::Status& status) {
   if (!status.ok()) log.Write(LogLevel::kWarning, status.message());
 }
 
-absl::Status Serve(const Config& config, int ready_fd, Log& log) {
+absl::Status Serve(const AgentConfig& config, int ready_fd, Log& log) {
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd signals, BlockStopSignals());
   bool has_stopped = false;
   const absl::StatusOr<std::unique_ptr<Agent>> agent =
@@ -65,7 +65,7 @@ int Main(int argc, char** argv) {
   if (const auto exit = ParseFlags(argc, argv, PLIMSOLL_BUILD, flags); exit.has_value()) {
     return Leave(*exit);
   }
-  const absl::StatusOr<Config> config = LoadConfig(flags);
+  const absl::StatusOr<AgentConfig> config = LoadConfig(flags);
   if (!config.ok()) {
     std::fprintf(stderr, "plimsoll-agent: %s\n", std::string(config.status().message()).c_str());
     return 2;

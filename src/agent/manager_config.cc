@@ -24,7 +24,7 @@ bool IsMemory(const std::string& resource) {
   return resource == kMemory || absl::StartsWith(resource, kHugePages);
 }
 
-void ReadReservedCpus(YamlReader& reader, YamlMapping& mapping, Config& config) {
+void ReadReservedCpus(YamlReader& reader, YamlMapping& mapping, AgentConfig& config) {
   const auto node = mapping.Get("reservedSystemCPUs");
   if (!node) return;
   const std::string path = mapping.PathOf("reservedSystemCPUs");
@@ -55,7 +55,7 @@ void ReadLimit(YamlReader& reader, const std::string& resource, const YAML::Node
 }
 
 void ReadReservation(YamlReader& reader, const YAML::Node& node, const std::string& path,
-                     Config& config) {
+                     AgentConfig& config) {
   YamlMapping mapping(reader, node, path);
   std::optional<int64_t> numa_node;
   mapping.Int("numaNode", numa_node, 0, kMostNodes - 1);
@@ -81,7 +81,7 @@ void ReadDirectory(YamlReader& reader, YamlMapping& mapping, const std::string& 
   }
 }
 
-void ReadPeriod(YamlReader& reader, YamlMapping& mapping, Config& config) {
+void ReadPeriod(YamlReader& reader, YamlMapping& mapping, AgentConfig& config) {
   const auto node = mapping.Get("cpuManagerReconcilePeriod");
   if (!node) return;
   const std::string path = mapping.PathOf("cpuManagerReconcilePeriod");
@@ -100,7 +100,7 @@ absl::Status Wrong(absl::string_view key, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(key, ": ", why));
 }
 
-absl::Status CheckCpus(const Config& config, const ManagerOptions& options) {
+absl::Status CheckCpus(const AgentConfig& config, const ManagerOptions& options) {
   if (config.reserved_system_cpus &&
       !(config.system_reserved_cgroup.empty() && config.kube_reserved_cgroup.empty())) {
     return Wrong("reservedSystemCPUs",
@@ -120,7 +120,7 @@ absl::Status CheckCpus(const Config& config, const ManagerOptions& options) {
                "or kubeReserved");
 }
 
-absl::Status CheckMemory(const Config& config, const ManagerOptions& options) {
+absl::Status CheckMemory(const AgentConfig& config, const ManagerOptions& options) {
   if (!options.static_memory) return absl::OkStatus();
   MemoryAmounts sums;
   for (const auto& [node, limits] : config.reserved_memory) {
@@ -148,7 +148,7 @@ absl::Status CheckMemory(const Config& config, const ManagerOptions& options) {
 
 }  // namespace
 
-void ReadManagers(YamlReader& reader, YamlMapping& mapping, Config& config) {
+void ReadManagers(YamlReader& reader, YamlMapping& mapping, AgentConfig& config) {
   mapping.OneOf("cpuManagerPolicy", config.cpu_manager_policy, {"none", "static"});
   mapping.StringMap("cpuManagerPolicyOptions", config.cpu_manager_policy_options);
   ReadPeriod(reader, mapping, config);
@@ -177,7 +177,7 @@ void ReadManagers(YamlReader& reader, YamlMapping& mapping, Config& config) {
   }
 }
 
-void ShowManagers(const Config& config, nlohmann::json& object) {
+void ShowManagers(const AgentConfig& config, nlohmann::json& object) {
   object["cpuManagerPolicy"] = config.cpu_manager_policy;
   object["cpuManagerPolicyOptions"] = config.cpu_manager_policy_options;
   object["cpuManagerReconcilePeriod"] = absl::FormatDuration(config.cpu_manager_reconcile_period);
@@ -200,7 +200,7 @@ void ShowManagers(const Config& config, nlohmann::json& object) {
   object["podResourcesPath"] = config.pod_resources_path;
 }
 
-absl::StatusOr<ManagerOptions> ManagerOptionsOf(const Config& config) {
+absl::StatusOr<ManagerOptions> ManagerOptionsOf(const AgentConfig& config) {
   ManagerOptions options;
   options.static_cpus = config.cpu_manager_policy == "static";
   PLIMSOLL_ASSIGN_OR_RETURN(options.cpu_options,
@@ -240,7 +240,7 @@ absl::StatusOr<CpuReservation> ReservationWithin(const CpuReservation& asked,
   return within;
 }
 
-resources::ResourceList SystemReservedOf(const Config& config) {
+resources::ResourceList SystemReservedOf(const AgentConfig& config) {
   resources::ResourceList reserved = config.system_reserved;
   if (config.reserved_system_cpus) {
     reserved["cpu"] =
@@ -249,13 +249,13 @@ resources::ResourceList SystemReservedOf(const Config& config) {
   return reserved;
 }
 
-resources::ResourceList KubeReservedOf(const Config& config) {
+resources::ResourceList KubeReservedOf(const AgentConfig& config) {
   resources::ResourceList reserved = config.kube_reserved;
   if (config.reserved_system_cpus) reserved.erase("cpu");
   return reserved;
 }
 
-resources::ResourceList ReservedOf(const Config& config) {
+resources::ResourceList ReservedOf(const AgentConfig& config) {
   resources::ResourceList sum = SystemReservedOf(config);
   for (const auto& [resource, amount] : KubeReservedOf(config)) {
     sum[resource] = sum[resource] + amount;

@@ -21,16 +21,16 @@ namespace plimsoll::agent {
 //   memoryManagerPolicy: Static
 //   reservedMemory:
 //   - {numaNode: 0, limits: {memory: 1Gi}}
-void ReadManagers(YamlReader& reader, YamlMapping& mapping, Config& config);
+void ReadManagers(YamlReader& reader, YamlMapping& mapping, AgentConfig& config);
 // Adds these keys to the object, with the values of `config`.
-void ShowManagers(const Config& config, nlohmann::json& object);
+void ShowManagers(const AgentConfig& config, nlohmann::json& object);
 
 // The managers that the configuration asks for. INVALID_ARGUMENT, as kubelet refuses to start: an
 // unknown option, options of policy none, policy static without a reserved CPU (unless the
 // runtime's topology may leave CPUs to the system: StaticCpuPolicy::Make judges then), policy
 // Static without reserved memory or with reservations whose sums differ from those of
 // systemReserved and kubeReserved, reservedSystemCPUs beside a cgroup of reserved resources.
-absl::StatusOr<ManagerOptions> ManagerOptionsOf(const Config& config);
+absl::StatusOr<ManagerOptions> ManagerOptionsOf(const AgentConfig& config);
 
 // The reservation within the node's CPUs, on a machine with the online CPUs `machine`. Reserved
 // CPUs outside of the node (plimsolld's nodeResources.cpus) belong to the system and count nothing.
@@ -41,9 +41,9 @@ absl::StatusOr<CpuReservation> ReservationWithin(const CpuReservation& asked,
 
 // systemReserved and kubeReserved, in which the number of reservedSystemCPUs stands for both of
 // their amounts of cpu; and their sum.
-resources::ResourceList SystemReservedOf(const Config& config);
-resources::ResourceList KubeReservedOf(const Config& config);
-resources::ResourceList ReservedOf(const Config& config);
+resources::ResourceList SystemReservedOf(const AgentConfig& config);
+resources::ResourceList KubeReservedOf(const AgentConfig& config);
+resources::ResourceList ReservedOf(const AgentConfig& config);
 
 }  // namespace plimsoll::agent
 

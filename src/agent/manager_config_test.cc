@@ -14,10 +14,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Config ParsedManagers(const std::string& text) {
+AgentConfig ParsedManagers(const std::string& text) {
   const auto config = ParseConfig(text, "f.yaml");
   EXPECT_TRUE(config.ok()) << config.status();
-  return config.value_or(Config());
+  return config.value_or(AgentConfig());
 }
 
 TEST(ManagerConfigTest, TheDefaultsAreKubelets) {
@@ -86,7 +86,7 @@ TEST(ManagerConfigTest, CpusThatTheRuntimeKeepsAreReservedAlready) {
 }
 
 TEST(ManagerConfigTest, ReservedCpusStandForBothAmountsOfCpu) {
-  const Config config = ParsedManagers(
+  const AgentConfig config = ParsedManagers(
       "cpuManagerPolicy: static\nreservedSystemCPUs: 0-2\n"
       "systemReserved: {cpu: 500m, memory: 1Gi}\nkubeReserved: {cpu: 200m, memory: 1Gi}\n");
   const auto options = ManagerOptionsOf(config);

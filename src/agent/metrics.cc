@@ -18,7 +18,7 @@ std::string StageOf(const std::string& gate) {
   return gate == "InPlacePodVerticalScaling" ? "" : "ALPHA";
 }
 
-void AddGates(const Config& config, MetricFamilies& families) {
+void AddGates(const AgentConfig& config, MetricFamilies& families) {
   prometheus::MetricFamily family =
       MakeFamily("kubernetes_feature_enabled", "Feature gates: 1 for those that are on.",
                  prometheus::MetricType::Gauge);

@@ -16,7 +16,7 @@ namespace plimsoll::agent {
 struct MetricSources {
   const PodService& pods;
   const NodeView& node;
-  const Config& config;
+  const AgentConfig& config;
   const Counters& counters;
   const Prober& prober;
   const FsRoot& host;  // "/", for this process's own

@@ -5,7 +5,7 @@
 
 namespace plimsoll::agent {
 
-NodeOptions NodeOptionsOf(const Config& config, const std::string& version) {
+NodeOptions NodeOptionsOf(const AgentConfig& config, const std::string& version) {
   NodeOptions options;
   options.name = config.node_name;
   options.labels = config.node_labels;

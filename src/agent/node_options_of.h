@@ -10,7 +10,7 @@
 namespace plimsoll::agent {
 
 // CheckNodeOptions says whether it can be used.
-NodeOptions NodeOptionsOf(const Config& config, const std::string& version);
+NodeOptions NodeOptionsOf(const AgentConfig& config, const std::string& version);
 
 }  // namespace plimsoll::agent
 

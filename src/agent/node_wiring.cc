@@ -42,7 +42,7 @@ absl::StatusOr<std::set<std::string>> ResourcesOnRecord(PodStore& store) {
 
 }  // namespace
 
-InvolvedObject NodeSubject(const Config& config) {
+InvolvedObject NodeSubject(const AgentConfig& config) {
   return {.kind = "Node", .key = {"", config.node_name}, .uid = config.node_name, .container = ""};
 }
 
@@ -132,7 +132,7 @@ void NodeWiring::OnChange() {
 }
 
 void NodeWiring::MakeCgroups() {
-  const Config& config = around_.config;
+  const AgentConfig& config = around_.config;
   if (!config.cgroups_per_qos) return;
   cgroups_ = std::make_unique<PodCgroups>(
       around_.client, PodCgroups::Options{.driver = config.cgroup_driver,

@@ -29,7 +29,7 @@
 namespace plimsoll::agent {
 
 // The subject of the node's events.
-InvolvedObject NodeSubject(const Config& config);
+InvolvedObject NodeSubject(const AgentConfig& config);
 
 // Thread-safe after Start. Each usable topology waits until there are pods: their grants say
 // whether it fits. End the place of the pods before this.
@@ -37,11 +37,11 @@ class NodeWiring {
  public:
   // References outlive this. An error of Start ends `pods`.
   struct Surroundings {
-    const Config& config;
+    const AgentConfig& config;
     Log* log;
     KubeEventLog& events;
     const FsRoot& root;   // "/"
-    const FsRoot& state;  // Config::state_directory
+    const FsRoot& state;  // AgentConfig::state_directory
     PodStore& store;
     pod::Client& client;
     PodsPlace& pods;

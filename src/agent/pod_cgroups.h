@@ -32,7 +32,7 @@ namespace plimsoll::agent {
 class PodCgroups {
  public:
   struct Options {
-    std::string driver;  // Config::cgroup_driver
+    std::string driver;  // AgentConfig::cgroup_driver
     std::string root;
     int64_t pod_pids_limit = -1;
     // Taken from the node's capacity: the rest is kubepods' (EnforcedReservation).

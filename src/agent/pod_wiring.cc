@@ -74,7 +74,7 @@ absl::Status PodWiring::StartPods() {
 }
 
 PodHost PodWiring::Host() {
-  const Config& config = around_.config;
+  const AgentConfig& config = around_.config;
   PodHost host{.client = around_.runtime.client(),
                .root = around_.root,
                .clock = Clock::Real(),

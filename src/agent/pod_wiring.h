@@ -35,7 +35,7 @@ class PodWiring {
  public:
   // References outlive this.
   struct Surroundings {
-    const Config& config;
+    const AgentConfig& config;
     Log* log;
     const FsRoot& root;  // "/"
     PodStore& store;

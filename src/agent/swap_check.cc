@@ -29,7 +29,7 @@ absl::StatusOr<bool> IsSwapOn(const FsRoot& host) {
   return absl::StrContains(absl::StripAsciiWhitespace(*swaps), '\n');
 }
 
-absl::Status CheckSwap(const Config& config, const FsRoot& host) {
+absl::Status CheckSwap(const AgentConfig& config, const FsRoot& host) {
   if (SwapBehaviorOf(config) == pod::SwapBehavior::kLimitedSwap) {
     PLIMSOLL_ASSIGN_OR_RETURN(const bool is_v2, HasCgroupV2Alone(host));
     if (!is_v2) {
@@ -46,7 +46,7 @@ absl::Status CheckSwap(const Config& config, const FsRoot& host) {
       "failSwapOn: false");
 }
 
-absl::Status CheckOomKill(const Config& config, const FsRoot& host) {
+absl::Status CheckOomKill(const AgentConfig& config, const FsRoot& host) {
   if (config.single_process_oom_kill.value_or(true)) return absl::OkStatus();
   if (pod::HasUnifiedGroups(host)) return absl::OkStatus();
   return absl::FailedPreconditionError(

@@ -16,9 +16,9 @@ inline constexpr char kVolumesMayBeSwapped[] = "PossibleMemoryBackedVolumesOnDis
 // `host` is "/". A kernel without swap has none.
 absl::StatusOr<bool> IsSwapOn(const FsRoot& host);
 // FAILED_PRECONDITION: swap is on and failSwapOn forbids it, or LimitedSwap without cgroup v2.
-absl::Status CheckSwap(const Config& config, const FsRoot& host);
+absl::Status CheckSwap(const AgentConfig& config, const FsRoot& host);
 // FAILED_PRECONDITION: singleProcessOOMKill: false without cgroup v2, as for kubelet.
-absl::Status CheckOomKill(const Config& config, const FsRoot& host);
+absl::Status CheckOomKill(const AgentConfig& config, const FsRoot& host);
 // Whether a kernel of this release ("6.1.0-13-amd64") has the mount option noswap for a tmpfs.
 bool HasTmpfsNoswap(absl::string_view release);
 

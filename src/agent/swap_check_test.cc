@@ -20,7 +20,7 @@ class SwapCheckTest : public ::testing::Test {
     ASSERT_TRUE(dir_.root().ReplaceFile("proc/swaps", kHeadline + lines).ok());
   }
   TestDir dir_;
-  Config config_;
+  AgentConfig config_;
 };
 
 TEST_F(SwapCheckTest, ALineBelowTheHeadlineIsASwap) {
