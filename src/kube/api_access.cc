@@ -15,7 +15,8 @@ namespace {
 
 using WarnSink = std::function<void(const std::string&)>;
 
-absl::StatusOr<ApiServerAddress> AddressOf(const Config& config, const Environment& environment) {
+absl::StatusOr<ApiServerAddress> AddressOf(const KubeProgramConfig& config,
+                                           const Environment& environment) {
   if (!config.kubeconfig.empty()) return KubeconfigAddress(config.kubeconfig);
   absl::StatusOr<ApiServerAddress> address = InClusterAddress(environment);
   if (absl::IsFailedPrecondition(address.status())) {
@@ -24,7 +25,8 @@ absl::StatusOr<ApiServerAddress> AddressOf(const Config& config, const Environme
   return address;
 }
 
-void WarnOfAnonymous(const Config& config, const ApiServerAddress& address, const WarnSink& warn) {
+void WarnOfAnonymous(const KubeProgramConfig& config, const ApiServerAddress& address,
+                     const WarnSink& warn) {
   if (!address.token.empty() || !address.certificate.empty()) return;
   warn(absl::StrCat("kubeconfig: ", config.kubeconfig,
                     ": the context's user has no credentials, so the API server is asked as "
@@ -44,7 +46,7 @@ absl::Status CheckStateDirectory(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ApiClient>> OpenApi(const Config& config,
+absl::StatusOr<std::unique_ptr<ApiClient>> OpenApi(const KubeProgramConfig& config,
                                                    const Environment& environment,
                                                    const WarnSink& warn) {
   PLIMSOLL_ASSIGN_OR_RETURN(const ApiServerAddress address, AddressOf(config, environment));
@@ -52,7 +54,7 @@ absl::StatusOr<std::unique_ptr<ApiClient>> OpenApi(const Config& config,
   return MakeApiClient(address);
 }
 
-absl::Status CheckFiles(const Config& config, const WarnSink& warn) {
+absl::Status CheckFiles(const KubeProgramConfig& config, const WarnSink& warn) {
   absl::Status problems = CheckStateDirectory(config.state_directory);
   if (config.kubeconfig.empty()) return problems;
   const absl::StatusOr<ApiServerAddress> address = KubeconfigAddress(config.kubeconfig);

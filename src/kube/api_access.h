@@ -17,12 +17,13 @@ namespace plimsoll::kube {
 // FAILED_PRECONDITION: there is neither.
 // `warn` is called for a kubeconfig without credentials: a server may let anybody in.
 absl::StatusOr<std::unique_ptr<ApiClient>> OpenApi(
-    const Config& config, const Environment& environment,
+    const KubeProgramConfig& config, const Environment& environment,
     const std::function<void(const std::string&)>& warn);
 
 // Looks at the files that the configuration names, as the start would find them: the kubeconfig,
 // and the state directory if it is there. Changes nothing.
-absl::Status CheckFiles(const Config& config, const std::function<void(const std::string&)>& warn);
+absl::Status CheckFiles(const KubeProgramConfig& config,
+                        const std::function<void(const std::string&)>& warn);
 
 }  // namespace plimsoll::kube
 

@@ -34,7 +34,7 @@ class ApiAccessTest : public testing::Test {
   }
 
   TestDir dir_;
-  Config config_;
+  KubeProgramConfig config_;
   std::vector<std::string> warnings_;
 };
 

@@ -32,8 +32,8 @@ absl::Status CheckUnused(const FsRoot& state, bool force) {
 
 }  // namespace
 
-absl::StatusOr<std::string> Remove(const Config& config, ApiClient& api, RuntimeLink& link,
-                                   bool force) {
+absl::StatusOr<std::string> Remove(const KubeProgramConfig& config, ApiClient& api,
+                                   RuntimeLink& link, bool force) {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot state, FsRoot::OpenOrCreate(config.state_directory));
   const absl::StatusOr<DirectoryLock> lock = DirectoryLock::Take(state, "state directory");
   if (!lock.ok()) return AlsoSay(lock.status(), "stop plimsoll-kube first, as it publishes again");

@@ -20,8 +20,8 @@ namespace plimsoll::kube {
 // Takes back what the node has published, and has plimsolld read annotations again. Returns what it
 // did, a line each. FAILED_PRECONDITION: plimsoll-kube runs, or claims are prepared and `force` is
 // not set. A part that fails leaves the others done; the error says which failed.
-absl::StatusOr<std::string> Remove(const Config& config, ApiClient& api, RuntimeLink& link,
-                                   bool force);
+absl::StatusOr<std::string> Remove(const KubeProgramConfig& config, ApiClient& api,
+                                   RuntimeLink& link, bool force);
 
 // Writes the text and closes the stream; nothing else may be written to it then. The error says
 // that the output is not whole.

@@ -34,7 +34,7 @@ class RemoveTest : public testing::Test {
   }
 
   TestDir dir_;
-  Config config_;
+  KubeProgramConfig config_;
   FakeApiClient api_;
   FakeLink link_;
 };

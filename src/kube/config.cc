@@ -42,7 +42,7 @@ void ReadPublish(YamlReader& reader, YamlMapping& mapping, PublishOptions& optio
   publish.Finish();
 }
 
-void ReadConfig(YamlReader& reader, const YAML::Node& node, Config& config) {
+void ReadConfig(YamlReader& reader, const YAML::Node& node, KubeProgramConfig& config) {
   YamlMapping mapping(reader, node, "");
   mapping.String("nodeName", config.node_name);
   mapping.String("kubeconfig", config.kubeconfig);
@@ -59,7 +59,7 @@ std::string PathOf(const ConfigFlags& flags) {
   return ConfigPath(flags.config, kDefaultConfigPath);
 }
 
-absl::Status CheckPaths(const Config& config) {
+absl::Status CheckPaths(const KubeProgramConfig& config) {
   absl::Status problems;
   const std::pair<const char*, const std::string*> paths[] = {
       {"kubeconfig", &config.kubeconfig},
@@ -80,7 +80,7 @@ absl::Status CheckPaths(const Config& config) {
   return problems;
 }
 
-absl::Status CheckWhole(const Config& config) {
+absl::Status CheckWhole(const KubeProgramConfig& config) {
   absl::Status problems = CheckPaths(config);
   if (!IsDnsName(config.node_name)) {
     problems = AlsoTell(
@@ -102,8 +102,8 @@ std::string DefaultNodeName(const Environment& environment) {
 
 }  // namespace
 
-absl::StatusOr<Config> ParseConfig(absl::string_view text, absl::string_view file) {
-  Config config;
+absl::StatusOr<KubeProgramConfig> ParseConfig(absl::string_view text, absl::string_view file) {
+  KubeProgramConfig config;
   PLIMSOLL_RETURN_IF_ERROR(ReadConfigText(
       text, file,
       [&config](YamlReader& reader, const YAML::Node& node) { ReadConfig(reader, node, config); }));
@@ -118,10 +118,11 @@ absl::Status WithPlaces(const absl::Status& fault, const ConfigFlags& flags) {
   return plimsoll::WithPlaces(fault, PathOf(flags));
 }
 
-absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags, const Environment& environment) {
+absl::StatusOr<KubeProgramConfig> LoadConfig(const ConfigFlags& flags,
+                                             const Environment& environment) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
                             LoadConfigText(flags.config, kDefaultConfigPath));
-  PLIMSOLL_ASSIGN_OR_RETURN(Config config, ParseConfig(text, PathOf(flags)));
+  PLIMSOLL_ASSIGN_OR_RETURN(KubeProgramConfig config, ParseConfig(text, PathOf(flags)));
   config.node_name = flags.node_name.value_or(config.node_name);
   config.kubeconfig = flags.kubeconfig.value_or(config.kubeconfig);
   config.runtime_socket = flags.runtime_socket.value_or(config.runtime_socket);

@@ -16,7 +16,7 @@ namespace plimsoll::kube {
 inline constexpr char kDefaultConfigPath[] = "/etc/plimsoll/plimsoll-kube.yaml";
 
 // Keys have the members' names in camelCase (plimsoll-kube.yaml(5)).
-struct Config {
+struct KubeProgramConfig {
   std::string node_name;   // empty: $NODE_NAME, else the machine's host name
   std::string kubeconfig;  // empty: the service account of the pod that this runs in
   std::string runtime_socket = "/run/plimsoll/cluster/cluster.sock";
@@ -29,7 +29,7 @@ struct Config {
 };
 
 // INVALID_ARGUMENT names the place of each fault, a line each.
-absl::StatusOr<Config> ParseConfig(absl::string_view text, absl::string_view file);
+absl::StatusOr<KubeProgramConfig> ParseConfig(absl::string_view text, absl::string_view file);
 
 // In force over the file's.
 struct ConfigFlags {
@@ -46,7 +46,8 @@ using Environment = std::function<const char*(const char*)>;
 absl::Status WithPlaces(const absl::Status& fault, const ConfigFlags& flags);
 
 // Reads the file, puts the flags over it, and checks the whole.
-absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags, const Environment& environment);
+absl::StatusOr<KubeProgramConfig> LoadConfig(const ConfigFlags& flags,
+                                             const Environment& environment);
 
 }  // namespace plimsoll::kube
 

@@ -21,8 +21,8 @@ const char* NoEnvironment(const char*) {
   return nullptr;
 }
 
-absl::StatusOr<Config> LoadText(const std::string& text, ConfigFlags flags = {},
-                                const Environment& environment = NoEnvironment) {
+absl::StatusOr<KubeProgramConfig> LoadText(const std::string& text, ConfigFlags flags = {},
+                                           const Environment& environment = NoEnvironment) {
   const TestDir dir;
   EXPECT_TRUE(dir.root().ReplaceFile("c.yaml", text).ok());
   flags.config = dir.root().PathOf("c.yaml");
@@ -156,9 +156,9 @@ TEST(KubeConfigTest, TheInstalledFileIsTheDefaults) {
   const std::string text = SourceFile("packaging/plimsoll-kube.yaml");
   const auto config = ParseConfig(text, "plimsoll-kube.yaml");
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->runtime_socket, Config().runtime_socket);
-  EXPECT_EQ(config->kubelet_root, Config().kubelet_root);
-  EXPECT_EQ(config->state_directory, Config().state_directory);
+  EXPECT_EQ(config->runtime_socket, KubeProgramConfig().runtime_socket);
+  EXPECT_EQ(config->kubelet_root, KubeProgramConfig().kubelet_root);
+  EXPECT_EQ(config->state_directory, KubeProgramConfig().state_directory);
   // The file's lines that are commented out are right too.
   std::string all;
   for (absl::string_view line : absl::StrSplit(text, '\n')) {

@@ -31,7 +31,7 @@ void Warn(Log& log, const absl::Status& status) {
   if (!status.ok()) log.Write(LogLevel::kWarning, status.message());
 }
 
-absl::Status Serve(const Config& config, int ready_fd, Log& log) {
+absl::Status Serve(const KubeProgramConfig& config, int ready_fd, Log& log) {
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd signals, BlockStopSignals());
   PLIMSOLL_ASSIGN_OR_RETURN(auto sockets, InheritedSockets(Getenv, getpid()));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<Program> program,
@@ -68,7 +68,8 @@ int PrintManifests(const KubeFlags& flags) {
   absl::StatusOr<ManifestOptions> options = ManifestOptionsOf(flags);
   if (!options.ok()) return Fail(options.status(), 2);
   if (options->classes.empty() && NeedsClasses(*options)) {
-    const std::string socket = flags.config.runtime_socket.value_or(Config().runtime_socket);
+    const std::string socket =
+        flags.config.runtime_socket.value_or(KubeProgramConfig().runtime_socket);
     auto classes = ClassesOfNode(socket, absl::Seconds(5));
     if (!classes.ok()) return Fail(classes.status(), 1);
     options->classes = *std::move(classes);
@@ -78,7 +79,7 @@ int PrintManifests(const KubeFlags& flags) {
   return Print(*text);
 }
 
-int TakeBack(const Config& config, bool force) {
+int TakeBack(const KubeProgramConfig& config, bool force) {
   const absl::StatusOr<std::unique_ptr<ApiClient>> api = OpenApi(config, Getenv, Complain);
   if (!api.ok()) return Fail(api.status(), 2);
   const auto link =
@@ -100,7 +101,7 @@ int Main(int argc, char** argv) {
     return Leave(*exit);
   }
   if (flags.command == KubeFlags::Command::kManifests) return PrintManifests(flags);
-  const absl::StatusOr<Config> config = LoadConfig(flags.config, Getenv);
+  const absl::StatusOr<KubeProgramConfig> config = LoadConfig(flags.config, Getenv);
   if (!config.ok()) return Fail(config.status(), 2);
   if (flags.check_config) {
     const absl::Status files = WithPlaces(CheckFiles(*config, Complain), flags.config);

@@ -21,11 +21,11 @@ namespace {
 // The program's place on the machine.
 struct Ground {
   FsRoot root;   // "/"
-  FsRoot state;  // Config::state_directory
+  FsRoot state;  // KubeProgramConfig::state_directory
   DirectoryLock lock;
 };
 
-absl::StatusOr<Ground> TakeGround(const Config& config) {
+absl::StatusOr<Ground> TakeGround(const KubeProgramConfig& config) {
   PLIMSOLL_ASSIGN_OR_RETURN(FsRoot root, FsRoot::Open("/"));
   PLIMSOLL_ASSIGN_OR_RETURN(FsRoot state, FsRoot::OpenOrCreate(config.state_directory));
   PLIMSOLL_ASSIGN_OR_RETURN(DirectoryLock lock, DirectoryLock::Take(state, "state directory"));
@@ -35,7 +35,8 @@ absl::StatusOr<Ground> TakeGround(const Config& config) {
 // Parts in the order of their start; the destructor ends them in reverse.
 class ProgramImpl final : public Program {
  public:
-  ProgramImpl(const Config& config, Log* log, Ground ground, std::unique_ptr<ApiClient> api)
+  ProgramImpl(const KubeProgramConfig& config, Log* log, Ground ground,
+              std::unique_ptr<ApiClient> api)
       : config_(config), log_(log), ground_(std::move(ground)), api_(std::move(api)) {}
 
   ~ProgramImpl() override {
@@ -118,7 +119,7 @@ class ProgramImpl final : public Program {
     return absl::OkStatus();
   }
 
-  const Config config_;
+  const KubeProgramConfig config_;
   Log* const log_;
   const Ground ground_;
   const std::unique_ptr<ApiClient> api_;
@@ -132,7 +133,7 @@ class ProgramImpl final : public Program {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Program>> Program::Start(const Config& config,
+absl::StatusOr<std::unique_ptr<Program>> Program::Start(const KubeProgramConfig& config,
                                                         std::map<std::string, UniqueFd> sockets,
                                                         const Environment& environment, Log* log) {
   PLIMSOLL_ASSIGN_OR_RETURN(Ground ground, TakeGround(config));

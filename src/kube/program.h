@@ -19,7 +19,7 @@ class Program {
   // Serves kubelet when it returns, whether or not the API server and plimsolld answer. `sockets`:
   // inherited ones by path. FAILED_PRECONDITION: another instance uses the state directory, or
   // there is no access to an API server. `log` outlives this.
-  static absl::StatusOr<std::unique_ptr<Program>> Start(const Config& config,
+  static absl::StatusOr<std::unique_ptr<Program>> Start(const KubeProgramConfig& config,
                                                         std::map<std::string, UniqueFd> sockets,
                                                         const Environment& environment, Log* log);
   // Claims under way end first. What is published stays.

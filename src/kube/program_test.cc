@@ -51,7 +51,7 @@ class ProgramTest : public testing::Test {
   }
 
   TestDir dir_;
-  Config config_;
+  KubeProgramConfig config_;
   absl::Mutex mutex_;
   std::vector<std::string> lines_ ABSL_GUARDED_BY(mutex_);
   Log log_{LogFormat::kText, LogLevel::kDebug, [this](LogLevel, const std::string& line) {
