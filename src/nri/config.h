@@ -30,7 +30,7 @@ struct PolicyChange {
   bool operator==(const PolicyChange&) const = default;
 };
 
-struct Config {
+struct NriSettings {
   bool enabled = true;
   std::string socket = "auto";  // absolute path; auto: /var/run/nri/nri.sock beside the default
                                 // run directory, else nri/nri.sock in the run directory
@@ -43,7 +43,7 @@ struct Config {
   // Plugins are named as their files: "10-name"; or "name", with any index.
   std::map<std::string, PolicyChange> policies;
   ValidatorConfig validator;
-  bool operator==(const Config&) const = default;
+  bool operator==(const NriSettings&) const = default;
 };
 
 }  // namespace plimsoll::nri

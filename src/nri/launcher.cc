@@ -42,7 +42,7 @@ void Kill(Child* child) {
 }  // namespace
 
 void Launcher::Find() {
-  const Config& config = parts_->options.config;
+  const NriSettings& config = parts_->options.config;
   if (config.plugin_dir.empty()) return;
   const auto warn = [&](const std::string& file, const std::string& why) {
     parts_->Tell(/*is_warning=*/true, "", absl::StrCat(file, " is not started: ", why));

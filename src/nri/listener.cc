@@ -44,7 +44,7 @@ Listener::~Listener() {
 }
 
 void Listener::Admit(UniqueFd socket) {
-  const Config& config = parts_->options.config;
+  const NriSettings& config = parts_->options.config;
   absl::Status admitted = parts_->roster.CheckRoom();
   if (admitted.ok()) {
     PluginSetup setup;

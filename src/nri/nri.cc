@@ -25,7 +25,7 @@ namespace {
 constexpr absl::Duration kShutdownPatience = absl::Milliseconds(500);
 constexpr size_t kMostAtOnce = 64;
 
-absl::Status CheckConfig(const Config& config) {
+absl::Status CheckConfig(const NriSettings& config) {
   for (const auto& [name, policy] : config.policies) {
     const absl::Status named =
         ParsePluginName(name).ok() ? absl::OkStatus() : MakePluginName("00", name).status();

@@ -32,7 +32,7 @@ namespace plimsoll::nri {
 
 // Pointers must outlive the object.
 struct Options {
-  Config config;
+  NriSettings config;
   std::string socket;   // the socket's path, for `config.socket`; empty: none
   std::string version;  // of plimsolld
   FsRoot host;          // "/"

@@ -227,20 +227,20 @@ TEST_F(NriPolicyTest, OwnValidatorMissesPluginsEvenWithoutAny) {
 
 TEST(NriConfigTest, MistakesAreNamed) {
   runtime::EventLog events;
-  const auto make = [&](const std::function<void(Config&)>& change) {
+  const auto make = [&](const std::function<void(NriSettings&)>& change) {
     Options options{.socket = "/tmp/x.sock", .host = *FsRoot::Open("/")};
     options.events = &events;
     change(options.config);
     return Nri::Make(std::move(options)).status();
   };
-  EXPECT_EQ(make([](Config&) {}), absl::OkStatus());
-  EXPECT_THAT(make([](Config& c) { c.policies["a b"].required = true; }).message(),
+  EXPECT_EQ(make([](NriSettings&) {}), absl::OkStatus());
+  EXPECT_THAT(make([](NriSettings& c) { c.policies["a b"].required = true; }).message(),
               HasSubstr("\"a b\""));
-  EXPECT_THAT(make([](Config& c) { c.policies["10-a"].strikes = -1; }).message(),
+  EXPECT_THAT(make([](NriSettings& c) { c.policies["10-a"].strikes = -1; }).message(),
               HasSubstr("strikes"));
-  EXPECT_THAT(make([](Config& c) { c.request_timeout_ms = 0; }).message(),
+  EXPECT_THAT(make([](NriSettings& c) { c.request_timeout_ms = 0; }).message(),
               HasSubstr("request_timeout_ms"));
-  EXPECT_THAT(make([](Config& c) { c.registration_timeout_ms = -5; }).message(),
+  EXPECT_THAT(make([](NriSettings& c) { c.registration_timeout_ms = -5; }).message(),
               HasSubstr("registration_timeout_ms"));
 }
 

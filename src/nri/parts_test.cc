@@ -37,7 +37,7 @@ TEST(PluginNameTest, IsTwoDigitsAndAName) {
 }
 
 TEST(PluginNameTest, PoliciesGoByFullNameThenBaseNameThenDefault) {
-  Config config;
+  NriSettings config;
   config.policies["10-a"].strikes = 10;
   config.policies["a"].strikes = 20;
   config.default_policy.strikes = 30;
@@ -47,7 +47,7 @@ TEST(PluginNameTest, PoliciesGoByFullNameThenBaseNameThenDefault) {
 }
 
 TEST(PluginNameTest, PoliciesTakeFromTheDefaultOneWhatTheyDoNotSet) {
-  Config config;
+  NriSettings config;
   config.default_policy = {.required = true, .strikes = 30};
   config.policies["a"].strikes = 20;
   config.policies["b"].required = false;

@@ -40,7 +40,7 @@ absl::StatusOr<PluginName> ParsePluginName(absl::string_view full) {
   return MakePluginName(full.substr(0, 2), full.substr(3));
 }
 
-PluginPolicy PolicyOf(const Config& config, const PluginName& name) {
+PluginPolicy PolicyOf(const NriSettings& config, const PluginName& name) {
   for (const std::string& key : {name.Full(), name.base}) {
     if (auto found = config.policies.find(key); found != config.policies.end()) {
       return found->second.Over(config.default_policy);

@@ -24,7 +24,7 @@ absl::StatusOr<PluginName> MakePluginName(absl::string_view index, absl::string_
 absl::StatusOr<PluginName> ParsePluginName(absl::string_view full);
 
 // The default policy, as changed under the plugin's full name, else under its base name.
-PluginPolicy PolicyOf(const Config& config, const PluginName& name);
+PluginPolicy PolicyOf(const NriSettings& config, const PluginName& name);
 // True if `wanted`, a name in the configuration, is the plugin's full or base name.
 bool IsNamed(const PluginName& name, absl::string_view wanted);
 

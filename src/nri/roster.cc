@@ -30,7 +30,7 @@ bool IsReady(const PluginConnection& plugin) {
 
 }  // namespace
 
-Roster::Roster(const Config& config) : config_(config) {
+Roster::Roster(const NriSettings& config) : config_(config) {
   absl::MutexLock lock(&mutex_);
   for (const auto& [name, policy] : config_.policies) {
     if (policy.Over(config_.default_policy).required) expected_[name];

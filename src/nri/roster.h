@@ -22,7 +22,7 @@ using PluginList = std::vector<std::shared_ptr<PluginConnection>>;
 // Thread-safe.
 class Roster {
  public:
-  explicit Roster(const Config& config);
+  explicit Roster(const NriSettings& config);
 
   // RESOURCE_EXHAUSTED: there are enough connections, or enough without a name.
   absl::Status CheckRoom() const;
@@ -69,7 +69,7 @@ class Roster {
   std::shared_ptr<PluginCounts> CountsOfLocked(const PluginName& name)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const Config config_;
+  const NriSettings config_;
   mutable absl::Mutex mutex_;
   PluginList all_ ABSL_GUARDED_BY(mutex_);
   // By full name, or by the name in the configuration for a required one.

@@ -7,7 +7,7 @@ namespace {
 
 using NoteFn = absl::FunctionRef<void(const char* key, bool same)>;
 
-void NoteNri(const nri::Config& before, const nri::Config& after, const NoteFn& note) {
+void NoteNri(const nri::NriSettings& before, const nri::NriSettings& after, const NoteFn& note) {
   note("nri.enabled", before.enabled == after.enabled);
   note("nri.socket", before.socket == after.socket);
   note("nri.external", before.external == after.external);

@@ -85,7 +85,7 @@ struct Config {
   StreamingConfig streaming;
   KubeConfig kube;
   KubeletConfig kubelet;
-  nri::Config nri;  // `policies`: in the file only
+  nri::NriSettings nri;  // `policies`: in the file only
   std::string cgroup_parent = "/plimsoll";
   std::string cgroup_driver = "auto";           // auto, cgroupfs, systemd
   std::string restrict_oom_score_adj = "auto";  // auto, true, false

@@ -332,7 +332,7 @@ nri:
 )",
                                   "f");
   ASSERT_TRUE(config.ok()) << config.status();
-  const nri::Config expected = {
+  const nri::NriSettings expected = {
       .socket = "/run/n.sock",
       .plugin_dir = "",
       .config_dir = "/etc/nri",
