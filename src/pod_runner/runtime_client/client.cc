@@ -44,11 +44,11 @@ absl::StatusOr<std::string> SocketPathOf(const std::string& address) {
 absl::StatusOr<std::unique_ptr<Client>> Client::Open(ClientOptions options) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string path, SocketPathOf(options.address));
   PLIMSOLL_ASSIGN_OR_RETURN(SocketAddress socket, SocketAddressOf(path));
-  auto connection = std::make_unique<Connection>(std::move(socket), options);
+  auto connection = std::make_unique<RuntimeConnection>(std::move(socket), options);
   return std::unique_ptr<Client>(new Client(std::move(options), std::move(connection)));
 }
 
-Client::Client(ClientOptions options, std::unique_ptr<Connection> connection)
+Client::Client(ClientOptions options, std::unique_ptr<RuntimeConnection> connection)
     : address_(std::move(options.address)),
       keeper_(std::move(options.keeper)),
       connection_(std::move(connection)),

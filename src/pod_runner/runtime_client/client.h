@@ -64,13 +64,13 @@ struct Patience {
 // that isn't absolute.
 absl::StatusOr<std::string> SocketPathOf(const std::string& address);
 
-class Connection;
+class RuntimeConnection;
 
 // The calls of a client that plimsolld alone serves (plimsoll.v1.NodeService). Thread-safe.
 class OwnCalls {
  public:
   // `connection` outlives this.
-  explicit OwnCalls(Connection& connection) : connection_(connection) {}
+  explicit OwnCalls(RuntimeConnection& connection) : connection_(connection) {}
 
   absl::StatusOr<node::DaemonStatusResponse> DaemonStatus();
   absl::StatusOr<node::InspectResponse> Inspect();
@@ -88,21 +88,21 @@ class OwnCalls {
                           const std::function<bool(const node::Event&)>& event);
 
  private:
-  Connection& connection_;
+  RuntimeConnection& connection_;
 };
 
 // The calls that change what lives. Thread-safe. Errors as Client's.
 class UpdateCalls {
  public:
   // `connection` outlives this.
-  explicit UpdateCalls(Connection& connection) : connection_(connection) {}
+  explicit UpdateCalls(RuntimeConnection& connection) : connection_(connection) {}
 
   absl::Status Container(const cri::UpdateContainerResourcesRequest& request);
   absl::Status Pod(const cri::UpdatePodSandboxResourcesRequest& request);
   absl::Status PodClasses(const cri::UpdatePodSandboxConfigRequest& request);
 
  private:
-  Connection& connection_;
+  RuntimeConnection& connection_;
 };
 
 // Thread-safe. Every call has a deadline. Its error names the object and the daemon's reason.
@@ -194,11 +194,11 @@ class Client {
       const std::function<bool(const cri::DynamicRuntimeConfigResponse&)>& topology);
 
  private:
-  Client(ClientOptions options, std::unique_ptr<Connection> connection);
+  Client(ClientOptions options, std::unique_ptr<RuntimeConnection> connection);
 
   const std::string address_;
   const std::unique_ptr<DaemonKeeper> keeper_;
-  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<RuntimeConnection> connection_;
   OwnCalls own_;
   UpdateCalls updates_;
 };

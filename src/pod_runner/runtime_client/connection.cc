@@ -46,7 +46,7 @@ void SetDeadline(grpc::ClientContext& context, int64_t seconds) {
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(seconds));
 }
 
-Connection::Connection(SocketAddress address, const ClientOptions& options)
+RuntimeConnection::RuntimeConnection(SocketAddress address, const ClientOptions& options)
     : address_(std::move(address)),
       silence_{.on_begin = options.silent, .on_end = options.answers_again},
       on_call_(options.on_call),
@@ -63,19 +63,19 @@ Connection::Connection(SocketAddress address, const ClientOptions& options)
                 .silent = nullptr,
                 .back = nullptr}) {}
 
-void Connection::OnSilence(bool silent) {
+void RuntimeConnection::OnSilence(bool silent) {
   silence_.is_now = silent;
   const std::function<void()>& tell = silent ? silence_.on_begin : silence_.on_end;
   if (tell) tell();
 }
 
-bool Connection::IsLost(const absl::Status& status) {
+bool RuntimeConnection::IsLost(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsCancelled(status);
 }
 
 template <typename Request>
-absl::StatusOr<node::ImageProgress::Done> Connection::Follow(const Request& request,
-                                                             const OwnCalls::OnProgress& progress) {
+absl::StatusOr<node::ImageProgress::Done> RuntimeConnection::Follow(
+    const Request& request, const OwnCalls::OnProgress& progress) {
   grpc::ClientContext context;
   SetDeadline(context, kTransferSeconds);
   const CallWatch::Call call(&watch_, [&context] { context.TryCancel(); });
@@ -91,17 +91,17 @@ absl::StatusOr<node::ImageProgress::Done> Connection::Follow(const Request& requ
   return *std::move(done);
 }
 
-absl::StatusOr<node::ImageProgress::Done> Connection::Pull(const node::PullImageRequest& request,
-                                                           const OwnCalls::OnProgress& progress) {
+absl::StatusOr<node::ImageProgress::Done> RuntimeConnection::Pull(
+    const node::PullImageRequest& request, const OwnCalls::OnProgress& progress) {
   return Follow(request, progress);
 }
 
-absl::StatusOr<node::ImageProgress::Done> Connection::Import(
+absl::StatusOr<node::ImageProgress::Done> RuntimeConnection::Import(
     const node::ImportImageRequest& request, const OwnCalls::OnProgress& progress) {
   return Follow(request, progress);
 }
 
-bool Connection::Answers() const {
+bool RuntimeConnection::Answers() const {
   grpc::ClientContext context;
   SetDeadline(context, kProbeSeconds);
   cri::VersionResponse response;
@@ -110,7 +110,7 @@ bool Connection::Answers() const {
          grpc::StatusCode::DEADLINE_EXCEEDED;
 }
 
-bool Connection::AwaitDaemon(absl::Time deadline) {
+bool RuntimeConnection::AwaitDaemon(absl::Time deadline) {
   if (patience_.wait == absl::ZeroDuration() || given_up_ || watch_.abandoned()) return false;
   if (!lost_.exchange(true) && patience_.lost) patience_.lost();
   while (absl::Now() < deadline && !watch_.abandoned()) {
@@ -127,7 +127,7 @@ bool Connection::AwaitDaemon(absl::Time deadline) {
   return false;
 }
 
-void Connection::Abandon() {
+void RuntimeConnection::Abandon() {
   watch_.Abandon();
   streams_.Abandon();
 }

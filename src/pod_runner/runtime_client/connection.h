@@ -32,10 +32,10 @@ absl::Status FromGrpc(const grpc::Status& status);
 void SetDeadline(grpc::ClientContext& context, int64_t seconds);
 
 // Thread-safe.
-class Connection {
+class RuntimeConnection {
  public:
   // `options.keeper` isn't taken over, and outlives this.
-  Connection(SocketAddress address, const ClientOptions& options);
+  RuntimeConnection(SocketAddress address, const ClientOptions& options);
 
   // A call that changes something. It isn't repeated: when its answer is lost, the change may have
   // been made.
