@@ -38,7 +38,7 @@ class RawPlugin {
     options.serve = [answer = std::move(answer)](absl::string_view method, absl::string_view) {
       return answer(method);
     };
-    connection_ = *Connection::Start(*ConnectToSocket(socket), std::move(options));
+    connection_ = *TtrpcConnection::Start(*ConnectToSocket(socket), std::move(options));
   }
   absl::StatusOr<std::string> Call(absl::string_view method, const std::string& payload) {
     return connection_->Call("nri.pkg.api.v1alpha1.Runtime", method, payload, absl::Seconds(30));
@@ -52,7 +52,7 @@ class RawPlugin {
   bool IsClosed() const { return connection_->IsClosed(); }
 
  private:
-  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<TtrpcConnection> connection_;
 };
 
 absl::StatusOr<std::string> AnswerNothing(absl::string_view) {

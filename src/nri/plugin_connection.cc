@@ -64,7 +64,7 @@ absl::StatusOr<std::shared_ptr<PluginConnection>> PluginConnection::Start(Plugin
     self->served_.Notify();
   };
   PLIMSOLL_ASSIGN_OR_RETURN(plugin->connection_,
-                            Connection::Start(std::move(socket), std::move(options)));
+                            TtrpcConnection::Start(std::move(socket), std::move(options)));
   return plugin;
 }
 

@@ -169,7 +169,7 @@ class PluginConnection {
   State state_ ABSL_GUARDED_BY(mutex_);
   KnownObjects known_;
   absl::Notification served_;
-  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<TtrpcConnection> connection_;
 };
 
 }  // namespace plimsoll::nri

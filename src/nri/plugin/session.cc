@@ -44,7 +44,7 @@ class PluginSession : public Session {
   absl::Mutex mutex_;
   absl::Status refusal_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<Connection> connection_;  // its threads use all of the above
+  std::unique_ptr<TtrpcConnection> connection_;  // its threads use all of the above
 };
 
 absl::Status PluginSession::Connect(UniqueFd socket) {
@@ -60,7 +60,8 @@ absl::Status PluginSession::Connect(UniqueFd socket) {
     return answer;
   };
   options.closed = [this](const absl::Status& why) { SetEnd(why); };
-  PLIMSOLL_ASSIGN_OR_RETURN(connection_, Connection::Start(std::move(socket), std::move(options)));
+  PLIMSOLL_ASSIGN_OR_RETURN(connection_,
+                            TtrpcConnection::Start(std::move(socket), std::move(options)));
   return absl::OkStatus();
 }
 

@@ -35,7 +35,7 @@ class FakeRuntime {
     options.serve = [this](absl::string_view method, absl::string_view payload) {
       return Serve(method, payload);
     };
-    connection_ = *Connection::Start(std::move(socket), std::move(options));
+    connection_ = *TtrpcConnection::Start(std::move(socket), std::move(options));
   }
   absl::StatusOr<std::string> Call(absl::string_view method, absl::string_view payload = "") {
     return connection_->Call("nri.pkg.api.v1alpha1.Plugin", method, payload, kPatience);
@@ -73,7 +73,7 @@ class FakeRuntime {
     return absl::UnimplementedError(absl::StrCat("method ", method));
   }
 
-  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<TtrpcConnection> connection_;
 };
 
 class TestPlugin : public Plugin {

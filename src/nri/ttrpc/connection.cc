@@ -110,7 +110,7 @@ absl::Status CheckRequest(const Message& message, uint32_t last_stream) {
   return absl::OkStatus();
 }
 
-class SocketConnection : public Connection {
+class SocketConnection : public TtrpcConnection {
  public:
   SocketConnection(UniqueFd socket, ConnectionOptions options)
       : options_(std::move(options)),
@@ -327,8 +327,8 @@ absl::Status SocketConnection::SendAnswer(uint32_t stream,
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Connection>> Connection::Start(UniqueFd socket,
-                                                              ConnectionOptions options) {
+absl::StatusOr<std::unique_ptr<TtrpcConnection>> TtrpcConnection::Start(UniqueFd socket,
+                                                                        ConnectionOptions options) {
   if (!socket.valid()) return absl::InvalidArgumentError("a connection needs a socket");
   auto connection = std::make_unique<SocketConnection>(std::move(socket), std::move(options));
   PLIMSOLL_RETURN_IF_ERROR(connection->StartThreads());

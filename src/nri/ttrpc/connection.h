@@ -7,7 +7,8 @@
 //   message:  4 bytes length, 4 bytes stream id, 1 byte type, 1 byte flags, protobuf of 4 MiB at
 //             most.
 //
-//   PLIMSOLL_ASSIGN_OR_RETURN(auto plugin, Connection::Start(std::move(socket), {.serve = ...}));
+//   PLIMSOLL_ASSIGN_OR_RETURN(auto plugin,
+//                             TtrpcConnection::Start(std::move(socket), {.serve = ...}));
 //   absl::StatusOr<std::string> answer =
 //       plugin->Call("nri.pkg.api.v1alpha1.Plugin", "Configure", request_bytes, timeout);
 //
@@ -63,12 +64,12 @@ struct ConnectionOptions {
 // concern one call are answered on its stream, as Go's peers do: an even or reused id, a body that
 // can't be read (INVALID_ARGUMENT) or is too long (RESOURCE_EXHAUSTED). Unknown types of messages
 // and frames of unknown connections are ignored. An answer to a call that timed out is dropped.
-class Connection {
+class TtrpcConnection {
  public:
-  static absl::StatusOr<std::unique_ptr<Connection>> Start(UniqueFd socket,
-                                                           ConnectionOptions options);
+  static absl::StatusOr<std::unique_ptr<TtrpcConnection>> Start(UniqueFd socket,
+                                                                ConnectionOptions options);
   // Closes, and waits for the threads. Not to be called in them.
-  virtual ~Connection() = default;
+  virtual ~TtrpcConnection() = default;
 
   // Calls the other side and waits for the answer. The errors: the other side's own, with its
   // code; DEADLINE_EXCEEDED after `timeout` (a later answer is dropped); UNAVAILABLE: the

@@ -53,13 +53,13 @@ class ConnectionTest : public ::testing::Test {
     options.service = "Runtime";
     options.serve = std::move(runtime);
     options.closed = [this](const absl::Status& why) { runtime_end_.Set(why); };
-    runtime_ = *Connection::Start(std::move(sockets.ours), options);
+    runtime_ = *TtrpcConnection::Start(std::move(sockets.ours), options);
     options.calls = kRuntimeConnection;
     options.serves = kPluginConnection;
     options.service = "Plugin";
     options.serve = std::move(plugin);
     options.closed = [this](const absl::Status& why) { plugin_end_.Set(why); };
-    plugin_ = *Connection::Start(std::move(sockets.theirs), options);
+    plugin_ = *TtrpcConnection::Start(std::move(sockets.theirs), options);
   }
   absl::StatusOr<std::string> CallPlugin(absl::string_view payload,
                                          absl::Duration timeout = kLong) {
@@ -72,8 +72,8 @@ class ConnectionTest : public ::testing::Test {
   absl::Notification go_on_;
   End runtime_end_;
   End plugin_end_;
-  std::unique_ptr<Connection> runtime_;
-  std::unique_ptr<Connection> plugin_;
+  std::unique_ptr<TtrpcConnection> runtime_;
+  std::unique_ptr<TtrpcConnection> plugin_;
   bool answered_ = false;
 };
 
@@ -129,7 +129,7 @@ TEST_F(ConnectionTest, AnswersCallsOfManyThreads) {
       for (int j = 0; j < 50; ++j) {
         const std::string text =
             absl::StrCat(i, ".", j, std::string(static_cast<size_t>(j) * 400, 'x'));
-        Connection& caller = i % 2 == 0 ? *runtime_ : *plugin_;
+        TtrpcConnection& caller = i % 2 == 0 ? *runtime_ : *plugin_;
         const auto answer = caller.Call(i % 2 == 0 ? "Plugin" : "Runtime", "Echo", text, kLong);
         if (answer.ok() && *answer == text) ++right;
       }
@@ -253,7 +253,7 @@ TEST_F(ConnectionTest, TellsOfTheEndAfterTheLastCallIsServed) {
     was_served = is_served;
     end.Set(why);
   };
-  const auto connection = *Connection::Start(std::move(sockets.ours), options);
+  const auto connection = *TtrpcConnection::Start(std::move(sockets.ours), options);
   Peer peer(std::move(sockets.theirs));
   ASSERT_TRUE(peer.SendMessage(2, 1, kRequestMessage, RequestBody("Runtime", "Wait", "")));
   called.WaitForNotification();
@@ -269,11 +269,11 @@ TEST_F(ConnectionTest, EndsInTheMidstOfCallsOfBothSides) {
     ConnectionOptions options;
     options.service = "Any";
     options.serve = Echo;
-    auto runtime = *Connection::Start(std::move(sockets.ours), options);
+    auto runtime = *TtrpcConnection::Start(std::move(sockets.ours), options);
     std::swap(options.calls, options.serves);
-    auto plugin = *Connection::Start(std::move(sockets.theirs), options);
+    auto plugin = *TtrpcConnection::Start(std::move(sockets.theirs), options);
     std::atomic<int> wrong = 0;
-    const auto call = [&](Connection& connection) {
+    const auto call = [&](TtrpcConnection& connection) {
       while (true) {
         const auto answer = connection.Call("Any", "Echo", "text", kLong);
         if (answer.ok() && *answer == "text") continue;
@@ -297,15 +297,15 @@ TEST(ConnectionStartTest, TakesASocketThatDoesntBlock) {
   ConnectionOptions options;
   options.service = "Any";
   options.serve = Echo;
-  const auto runtime = *Connection::Start(std::move(sockets.ours), options);
+  const auto runtime = *TtrpcConnection::Start(std::move(sockets.ours), options);
   std::swap(options.calls, options.serves);
-  const auto plugin = *Connection::Start(std::move(sockets.theirs), options);
+  const auto plugin = *TtrpcConnection::Start(std::move(sockets.theirs), options);
   EXPECT_EQ(*runtime->Call("Any", "Echo", "a", kLong), "a");
   EXPECT_EQ(*plugin->Call("Any", "Echo", "b", kLong), "b");
 }
 
 TEST(ConnectionStartTest, NeedsASocket) {
-  EXPECT_EQ(Connection::Start(UniqueFd(), {}).status(),
+  EXPECT_EQ(TtrpcConnection::Start(UniqueFd(), {}).status(),
             absl::InvalidArgumentError("a connection needs a socket"));
 }
 
@@ -314,7 +314,7 @@ TEST(ConnectionStartTest, EndsAtOnceOnWhatIsNoSocket) {
   End end;
   ConnectionOptions options;
   options.closed = [&](const absl::Status& why) { end.Set(why); };
-  const auto connection = *Connection::Start(std::move(file), options);
+  const auto connection = *TtrpcConnection::Start(std::move(file), options);
   EXPECT_THAT(std::string(end.Await().message()), HasSubstr("recv on the socket: "));
 }
 

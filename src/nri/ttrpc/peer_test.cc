@@ -38,7 +38,7 @@ class PeerTest : public ::testing::Test {
       why_ = why;
       closed_.Notify();
     };
-    connection_ = *Connection::Start(std::move(sockets.ours), std::move(options));
+    connection_ = *TtrpcConnection::Start(std::move(sockets.ours), std::move(options));
   }
   // Calls in a thread of its own; Answer joins it.
   void StartCall(absl::Duration timeout = kAmple) {
@@ -74,7 +74,7 @@ class PeerTest : public ::testing::Test {
   }
 
   std::optional<Peer> peer_;
-  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<TtrpcConnection> connection_;
   bool answered_ = false;
 
  private:
