@@ -538,7 +538,7 @@ absl::StatusOr<std::string> AgentPods::ExecUrl(const PodKey& pod, const std::str
                                                const std::vector<std::string>& command, bool input,
                                                bool terminal) {
   PLIMSOLL_ASSIGN_OR_RETURN(const ObservedContainer run, RunOf(pod, container, /*previous=*/false));
-  if (run.state != ContainerState::kRunning) {
+  if (run.state != ObservedState::kRunning) {
     return absl::FailedPreconditionError(
         absl::StrCat(PodName(pod), ": container ", run.name, " does not run"));
   }

@@ -114,7 +114,7 @@ std::vector<ClassUpdate> ClassUpdates(const pod::Manifest& pod, const ObservedPo
   if (sandbox->classes) add(sandbox->id, "", Differences(pod.classes, *sandbox->classes, node.pod));
   for (const pod::ContainerManifest& each : pod.containers) {
     const ObservedContainer* const last = observed.Newest(each.name, sandbox->id);
-    if (last == nullptr || last->state != ContainerState::kRunning || !last->classes) continue;
+    if (last == nullptr || last->state != ObservedState::kRunning || !last->classes) continue;
     add(last->id, each.name, Differences(each.classes, *last->classes, node.container));
   }
   return updates;

@@ -41,7 +41,7 @@ class ClassChangeTest : public testing::Test {
     container.id = "c";
     container.name = "a";
     container.sandbox_id = "s";
-    container.state = ContainerState::kRunning;
+    container.state = ObservedState::kRunning;
     container.classes = of_container;
     observed.containers.push_back(container);
     return observed;
@@ -116,7 +116,7 @@ TEST_F(ClassChangeTest, WhatIsInForceNeedsNoCall) {
   silent.containers[0].classes.reset();
   EXPECT_EQ(count(WithFields("", "rdt: gold"), silent), 0u) << "the runtime reports none";
   ObservedPod ended = Observed({}, {});
-  ended.containers[0].state = ContainerState::kExited;
+  ended.containers[0].state = ObservedState::kExited;
   EXPECT_EQ(count(WithFields("", "rdt: gold"), ended), 0u);
   ended.sandboxes[0].ready = false;
   EXPECT_EQ(count(WithFields("tier: low", ""), ended), 0u);

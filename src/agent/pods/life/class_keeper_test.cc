@@ -71,7 +71,7 @@ class ClassKeeperTest : public testing::Test {
     container.id = "c";
     container.name = "a";
     container.sandbox_id = "s";
-    container.state = ContainerState::kRunning;
+    container.state = ObservedState::kRunning;
     container.classes = qos::ClassNames{{"rdt", "silver"}};
     observed_.containers.push_back(container);
   }

@@ -119,10 +119,10 @@ TEST_F(GroupKeeperTest, TheGroupOfAnEndedPodGoesOnce) {
   EXPECT_EQ(removals_, 0) << "its sandbox is ready";
   EndSandbox();
   observed_.containers.push_back({.id = "c1", .name = "main"});
-  observed_.containers.back().state = ContainerState::kRunning;
+  observed_.containers.back().state = ObservedState::kRunning;
   EXPECT_TRUE(Remove().ok());
   EXPECT_EQ(removals_, 0) << "its container runs";
-  observed_.containers.back().state = ContainerState::kExited;
+  observed_.containers.back().state = ObservedState::kExited;
   removed_ = absl::FailedPreconditionError("process 7 is in the group");
   EXPECT_EQ(Remove(), removed_);
   removed_ = absl::OkStatus();

@@ -11,7 +11,7 @@ namespace plimsoll::agent {
 void LogKeeper::Look(const std::vector<PodTable::Worker>& pods) {
   for (const PodTable::Worker& pod : pods) {
     for (const ObservedContainer& each : pod->observed().containers) {
-      if (each.state == ContainerState::kRunning && !LookAt(pod->key(), each)) return;
+      if (each.state == ObservedState::kRunning && !LookAt(pod->key(), each)) return;
     }
   }
 }

@@ -137,7 +137,7 @@ PlaceKeeper::Outcome PlaceKeeper::Keep(const PodHost& host, const PodRecord& rec
   pod::PodContext context;
   absl::Status status = AddLiving(host, record, pod, context);
   for (const ObservedContainer& run : observed.containers) {
-    if (!status.ok() || run.state != ContainerState::kRunning) continue;
+    if (!status.ok() || run.state != ObservedState::kRunning) continue;
     for (size_t i = 0; i < pod.containers.size(); ++i) {
       if (pod.containers[i].name != run.name) continue;
       const absl::StatusOr<Resources> wish = pod::LimitsToCri(pod, i, context);

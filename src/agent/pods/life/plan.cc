@@ -36,14 +36,14 @@ class Planner {
 
  private:
   static bool IsEnded(const ObservedContainer* container) {
-    return container != nullptr && container->state == ContainerState::kExited;
+    return container != nullptr && container->state == ObservedState::kExited;
   }
 
   // The container ended and stays ended, whichever sandbox it was in.
   bool IsDone(const pod::ContainerManifest& container) const {
     const ObservedContainer* last = observed_.Newest(container.name, "");
     // One that the runtime lost counts as failed.
-    if (last != nullptr && last->state == ContainerState::kUnknown) {
+    if (last != nullptr && last->state == ObservedState::kUnknown) {
       return !RestartsAfterExit(pod_, container, 1);
     }
     return IsEnded(last) && !RestartsAfterExit(pod_, container, last->counted_exit_code());
@@ -88,7 +88,7 @@ class Planner {
     return std::any_of(observed_.containers.begin(), observed_.containers.end(),
                        [&](const ObservedContainer& each) {
                          return each.sandbox_id == sandbox.id &&
-                                each.state != ContainerState::kExited;
+                                each.state != ObservedState::kExited;
                        });
   }
 
@@ -131,15 +131,15 @@ class Planner {
   // True: the next container need not wait for this one.
   bool PlanContainer(size_t index, const ObservedContainer* present) {
     const pod::ContainerManifest& container = pod_.containers[index];
-    if (present == nullptr || present->state == ContainerState::kCreated) {
+    if (present == nullptr || present->state == ObservedState::kCreated) {
       StartAfterPause(index, present == nullptr ? observed_.Newest(container.name, "") : nullptr);
       return false;
     }
-    if (present->state == ContainerState::kRunning) {
+    if (present->state == ObservedState::kRunning) {
       return container.role == Role::kSidecar && has_started_(*present);
     }
     // The runtime lost the container: it counts as failed.
-    if (present->state == ContainerState::kUnknown) {
+    if (present->state == ObservedState::kUnknown) {
       if (RestartsAfterExit(pod_, container, 1)) StartAfterPause(index, nullptr);
       return false;
     }
@@ -168,7 +168,7 @@ class Planner {
       int seen = 0;
       for (const ObservedContainer& each : observed_.containers) {
         if (each.name != container.name) continue;
-        const bool keep = ++seen <= 2 || each.state != ContainerState::kExited;
+        const bool keep = ++seen <= 2 || each.state != ObservedState::kExited;
         if (keep) {
           kept_sandboxes.push_back(each.sandbox_id);
         } else {

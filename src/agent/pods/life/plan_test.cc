@@ -33,7 +33,7 @@ class PlanTest : public testing::Test {
         {.id = absl::StrCat("s", attempt), .attempt = attempt, .ready = ready, .ips = {}});
   }
   // In the newest sandbox.
-  ObservedContainer& Container(const std::string& name, uint32_t attempt, ContainerState state,
+  ObservedContainer& Container(const std::string& name, uint32_t attempt, ObservedState state,
                                int exit_code = 0) {
     ObservedContainer container;
     container.id = absl::StrCat(name, attempt);
@@ -64,8 +64,8 @@ TEST_F(PlanTest, ANewPodGetsItsSandboxAndAllContainers) {
 
 TEST_F(PlanTest, ARunningPodNeedsNothing) {
   Sandbox(0, true);
-  Container("a", 0, ContainerState::kRunning);
-  Container("b", 0, ContainerState::kRunning);
+  Container("a", 0, ObservedState::kRunning);
+  Container("b", 0, ObservedState::kRunning);
   const PodPlan plan = Plan(ManifestOf("Always"));
   EXPECT_FALSE(plan.make_sandbox.has_value());
   EXPECT_THAT(plan.start, IsEmpty());
@@ -74,8 +74,8 @@ TEST_F(PlanTest, ARunningPodNeedsNothing) {
 
 TEST_F(PlanTest, AContainerThatAFailedProbeEndedHasFailedWhateverItsExitCode) {
   Sandbox(0, true);
-  Container("b", 0, ContainerState::kRunning);
-  Container("a", 0, ContainerState::kExited, 0);
+  Container("b", 0, ObservedState::kRunning);
+  Container("a", 0, ObservedState::kExited, 0);
   EXPECT_THAT(Plan(ManifestOf("OnFailure")).start, IsEmpty());
   observed_.containers.front().failed_probe = true;
   EXPECT_THAT(Plan(ManifestOf("OnFailure")).start, ElementsAre(0));
@@ -86,11 +86,11 @@ TEST_F(PlanTest, ContainersWaitForInitContainers) {
   const pod::Manifest pod = ManifestOf("Always", absl::StrCat(kInit, ", ", kSidecar));
   EXPECT_THAT(Plan(pod).start, ElementsAre(0));
   Sandbox(0, true);
-  Container("init", 0, ContainerState::kRunning);
+  Container("init", 0, ObservedState::kRunning);
   EXPECT_THAT(Plan(pod).start, IsEmpty());
-  observed_.containers.front().state = ContainerState::kExited;
+  observed_.containers.front().state = ObservedState::kExited;
   EXPECT_THAT(Plan(pod).start, ElementsAre(1));
-  Container("side", 0, ContainerState::kRunning);
+  Container("side", 0, ObservedState::kRunning);
   started_ = false;
   EXPECT_THAT(Plan(pod).start, IsEmpty());
   started_ = true;
@@ -101,13 +101,13 @@ TEST_F(PlanTest, AnInitContainerThatHasDoneItsWorkIsNotRunAgain) {
   const pod::Manifest pod = ManifestOf("Always", kInit);
   Sandbox(0, true);
   // The run's container may have been removed since.
-  Container("a", 0, ContainerState::kRunning);
+  Container("a", 0, ObservedState::kRunning);
   EXPECT_THAT(Plan(pod).start, ElementsAre(2));
 }
 
 TEST_F(PlanTest, AFailedInitContainerIsRetriedAfterItsPause) {
   Sandbox(0, true);
-  Container("init", 0, ContainerState::kExited, 1);
+  Container("init", 0, ObservedState::kExited, 1);
   due_ = kNow + absl::Seconds(10);
   const PodPlan waiting = Plan(ManifestOf("OnFailure", kInit));
   EXPECT_THAT(waiting.start, IsEmpty());
@@ -118,7 +118,7 @@ TEST_F(PlanTest, AFailedInitContainerIsRetriedAfterItsPause) {
 
 TEST_F(PlanTest, AFailedInitContainerEndsAPodThatNeverRestarts) {
   Sandbox(0, true);
-  Container("init", 0, ContainerState::kExited, 1);
+  Container("init", 0, ObservedState::kExited, 1);
   const PodPlan plan = Plan(ManifestOf("Never", kInit));
   EXPECT_EQ(plan.end, PodEnd::kFailed);
   EXPECT_THAT(plan.start, IsEmpty());
@@ -127,8 +127,8 @@ TEST_F(PlanTest, AFailedInitContainerEndsAPodThatNeverRestarts) {
 
 TEST_F(PlanTest, RestartPolicyDecidesWhatAnExitMeans) {
   Sandbox(0, true);
-  Container("a", 0, ContainerState::kExited, 0);
-  Container("b", 0, ContainerState::kExited, 3);
+  Container("a", 0, ObservedState::kExited, 0);
+  Container("b", 0, ObservedState::kExited, 3);
   EXPECT_THAT(Plan(ManifestOf("Always")).start, ElementsAre(0, 1));
   EXPECT_THAT(Plan(ManifestOf("OnFailure")).start, ElementsAre(1));
   const PodPlan never = Plan(ManifestOf("Never"));
@@ -139,16 +139,16 @@ TEST_F(PlanTest, RestartPolicyDecidesWhatAnExitMeans) {
 TEST_F(PlanTest, TheEndStopsSidecarsWithTheSandbox) {
   const pod::Manifest pod = ManifestOf("OnFailure", kSidecar);
   Sandbox(0, true);
-  Container("side", 0, ContainerState::kRunning);
-  Container("a", 0, ContainerState::kExited, 0);
-  Container("b", 0, ContainerState::kExited, 0);
+  Container("side", 0, ObservedState::kRunning);
+  Container("a", 0, ObservedState::kExited, 0);
+  Container("b", 0, ObservedState::kExited, 0);
   const PodPlan plan = Plan(pod);
   EXPECT_EQ(plan.end, PodEnd::kSucceeded);
   EXPECT_THAT(plan.stop_sandboxes, ElementsAre("s0"));
   // The same answer once it is stopped.
   observed_.sandboxes.front().ready = false;
   observed_.sandboxes.front().stopped = true;
-  for (ObservedContainer& each : observed_.containers) each.state = ContainerState::kExited;
+  for (ObservedContainer& each : observed_.containers) each.state = ObservedState::kExited;
   EXPECT_EQ(Plan(pod).end, PodEnd::kSucceeded);
   EXPECT_THAT(Plan(pod).stop_sandboxes, IsEmpty());
 }
@@ -156,18 +156,18 @@ TEST_F(PlanTest, TheEndStopsSidecarsWithTheSandbox) {
 TEST_F(PlanTest, ASidecarRestartsWhateverThePolicy) {
   const pod::Manifest pod = ManifestOf("Never", kSidecar);
   Sandbox(0, true);
-  Container("side", 0, ContainerState::kExited, 0);
-  Container("a", 0, ContainerState::kRunning);
-  Container("b", 0, ContainerState::kRunning);
+  Container("side", 0, ObservedState::kExited, 0);
+  Container("a", 0, ObservedState::kRunning);
+  Container("b", 0, ObservedState::kRunning);
   EXPECT_THAT(Plan(pod).start, ElementsAre(0));
 }
 
 TEST_F(PlanTest, ALostSandboxStartsThePodAnew) {
   const pod::Manifest pod = ManifestOf("Always", kInit);
   Sandbox(0, false);
-  Container("init", 0, ContainerState::kExited, 0);
-  Container("a", 0, ContainerState::kExited, 137);
-  Container("b", 0, ContainerState::kRunning);
+  Container("init", 0, ObservedState::kExited, 0);
+  Container("a", 0, ObservedState::kExited, 137);
+  Container("b", 0, ObservedState::kRunning);
   const PodPlan plan = Plan(pod);
   EXPECT_EQ(plan.make_sandbox, 1u);
   EXPECT_THAT(plan.stop_sandboxes, ElementsAre("s0"));
@@ -176,8 +176,8 @@ TEST_F(PlanTest, ALostSandboxStartsThePodAnew) {
 
 TEST_F(PlanTest, ASandboxThatDiedIsStoppedOnceForItsNetwork) {
   Sandbox(0, false);
-  Container("a", 0, ContainerState::kExited, 137);
-  Container("b", 0, ContainerState::kExited, 137);
+  Container("a", 0, ObservedState::kExited, 137);
+  Container("b", 0, ObservedState::kExited, 137);
   EXPECT_THAT(Plan(ManifestOf("Always")).stop_sandboxes, ElementsAre("s0"));
   EXPECT_THAT(Plan(ManifestOf("Never")).stop_sandboxes, ElementsAre("s0"));
   observed_.sandboxes.front().stopped = true;
@@ -186,15 +186,15 @@ TEST_F(PlanTest, ASandboxThatDiedIsStoppedOnceForItsNetwork) {
 
 TEST_F(PlanTest, ALostSandboxEndsAPodThatNeverRestarts) {
   Sandbox(0, false);
-  Container("a", 0, ContainerState::kExited, 0);
-  Container("b", 0, ContainerState::kExited, 137);
+  Container("a", 0, ObservedState::kExited, 0);
+  Container("b", 0, ObservedState::kExited, 137);
   EXPECT_EQ(Plan(ManifestOf("Never")).end, PodEnd::kFailed);
 }
 
 TEST_F(PlanTest, ALostSandboxDoesNotRepeatDoneWork) {
   Sandbox(0, false);
-  Container("a", 0, ContainerState::kExited, 0);
-  Container("b", 0, ContainerState::kExited, 1);
+  Container("a", 0, ObservedState::kExited, 0);
+  Container("b", 0, ObservedState::kExited, 1);
   const PodPlan plan = Plan(ManifestOf("OnFailure"));
   EXPECT_EQ(plan.make_sandbox, 1u);
   EXPECT_THAT(plan.start, ElementsAre(1));
@@ -203,34 +203,34 @@ TEST_F(PlanTest, ALostSandboxDoesNotRepeatDoneWork) {
 TEST_F(PlanTest, ASecondReadySandboxIsStopped) {
   Sandbox(0, true);
   Sandbox(1, true);
-  Container("a", 1, ContainerState::kRunning);
-  Container("b", 1, ContainerState::kRunning);
+  Container("a", 1, ObservedState::kRunning);
+  Container("b", 1, ObservedState::kRunning);
   EXPECT_THAT(Plan(ManifestOf("Always")).stop_sandboxes, ElementsAre("s0"));
 }
 
 TEST_F(PlanTest, ACreatedContainerIsStarted) {
   Sandbox(0, true);
-  Container("a", 0, ContainerState::kCreated);
-  Container("b", 0, ContainerState::kRunning);
+  Container("a", 0, ObservedState::kCreated);
+  Container("b", 0, ObservedState::kRunning);
   EXPECT_THAT(Plan(ManifestOf("Always")).start, ElementsAre(0));
 }
 
 TEST_F(PlanTest, ALostContainerCountsAsFailed) {
   Sandbox(0, true);
-  Container("a", 0, ContainerState::kUnknown);
-  Container("b", 0, ContainerState::kRunning);
+  Container("a", 0, ObservedState::kUnknown);
+  Container("b", 0, ObservedState::kRunning);
   EXPECT_THAT(Plan(ManifestOf("OnFailure")).start, ElementsAre(0));
   EXPECT_THAT(Plan(ManifestOf("Never")).start, IsEmpty());
 }
 
 TEST_F(PlanTest, TheTwoNewestRunsOfAContainerStay) {
   Sandbox(0, false);
-  Container("a", 0, ContainerState::kExited, 1);
+  Container("a", 0, ObservedState::kExited, 1);
   Sandbox(1, true);
-  Container("a", 1, ContainerState::kExited, 1);
-  Container("a", 2, ContainerState::kExited, 1);
-  Container("a", 3, ContainerState::kRunning);
-  Container("b", 0, ContainerState::kRunning);
+  Container("a", 1, ObservedState::kExited, 1);
+  Container("a", 2, ObservedState::kExited, 1);
+  Container("a", 3, ObservedState::kRunning);
+  Container("b", 0, ObservedState::kRunning);
   const PodPlan plan = Plan(ManifestOf("Always"));
   EXPECT_THAT(plan.remove_containers, ElementsAre("a1", "a0"));
   EXPECT_THAT(plan.remove_sandboxes, ElementsAre("s0"));

@@ -69,7 +69,7 @@ void PodProbes::Look(const PodRecord& record, const ObservedPod& observed, bool 
     probed.address = sandbox->ips.front();
   }
   for (const ObservedContainer& each : observed.containers) {
-    if (has_ended || each.state != ContainerState::kRunning) continue;
+    if (has_ended || each.state != ObservedState::kRunning) continue;
     probed.running.push_back({.name = each.name,
                               .id = each.id,
                               .age = host_.clock.Now() - each.started,
@@ -94,7 +94,7 @@ absl::StatusOr<bool> PodProbes::StopFailed(const PodRecord& record, const Observ
   absl::Status status;
   for (const ObservedContainer& each : observed.containers) {
     const auto it = health_.find(each.id);
-    if (it == health_.end() || !it->second.failed || each.state != ContainerState::kRunning) {
+    if (it == health_.end() || !it->second.failed || each.state != ObservedState::kRunning) {
       continue;
     }
     any = true;

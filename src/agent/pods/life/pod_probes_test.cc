@@ -48,7 +48,7 @@ class PodProbesTest : public testing::Test {
     observed_.containers = {{.id = "web0",
                              .name = "web",
                              .sandbox_id = "s",
-                             .state = ContainerState::kRunning,
+                             .state = ObservedState::kRunning,
                              .started = absl::Now()}};
   }
   // A pod, and an agent's probes of it, with nothing of those before but files.

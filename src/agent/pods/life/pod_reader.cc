@@ -12,16 +12,16 @@ namespace {
 
 namespace cri = ::runtime::v1;
 
-ContainerState StateOf(cri::ContainerState state) {
+ObservedState StateOf(cri::ContainerState state) {
   switch (state) {
     case cri::CONTAINER_CREATED:
-      return ContainerState::kCreated;
+      return ObservedState::kCreated;
     case cri::CONTAINER_RUNNING:
-      return ContainerState::kRunning;
+      return ObservedState::kRunning;
     case cri::CONTAINER_EXITED:
-      return ContainerState::kExited;
+      return ObservedState::kExited;
     default:
-      return ContainerState::kUnknown;
+      return ObservedState::kUnknown;
   }
 }
 
@@ -77,7 +77,7 @@ std::map<std::string, std::string> ClassesOf(
 
 void PodReader::ForgetLiving() {
   std::erase_if(known_,
-                [](const auto& each) { return each.second.state != ContainerState::kExited; });
+                [](const auto& each) { return each.second.state != ObservedState::kExited; });
 }
 
 void PodReader::Forget(const std::string& id) {
@@ -153,7 +153,7 @@ absl::Status PodReader::ReadContainers(ObservedPod& pod) {
 absl::StatusOr<ObservedContainer> PodReader::Details(ObservedContainer container) {
   const auto it = known_.find(container.id);
   if (it != known_.end() && it->second.state == container.state) return it->second;
-  if (container.state == ContainerState::kCreated) return container;
+  if (container.state == ObservedState::kCreated) return container;
   PLIMSOLL_ASSIGN_OR_RETURN(const auto response, client_.ContainerStatus(container.id));
   const cri::ContainerStatus& status = response.status();
   container.state = StateOf(status.state());
@@ -168,7 +168,7 @@ absl::StatusOr<ObservedContainer> PodReader::Details(ObservedContainer container
     container.log_path = absl::StrCat(log_directory_, "/", container.log_path);
   }
   if (container.image.empty()) container.image = status.image().image();
-  if (container.state == ContainerState::kExited) {
+  if (container.state == ObservedState::kExited) {
     const std::string words = last_words_(container);
     absl::StrAppend(&container.message, container.message.empty() || words.empty() ? "" : ": ",
                     words);

@@ -112,7 +112,7 @@ class PodResizerTest : public testing::Test {
       run.id = name;
       run.name = name;
       run.sandbox_id = "s";
-      run.state = ContainerState::kRunning;
+      run.state = ObservedState::kRunning;
       observed_.containers.push_back(run);
     }
     host_.resize_group = [this](const PodRecord&, const pod::Manifest&, GroupStep step,

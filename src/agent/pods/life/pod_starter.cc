@@ -355,7 +355,7 @@ void PodStarter::ReleaseSubPaths(const PodRecord& record, const ObservedPod& obs
   for (const pod::ContainerManifest& container : pod_.containers) {
     if (!pod::HasSubPaths(container)) continue;
     const ObservedContainer* const newest = observed.Newest(container.name, "");
-    if (newest == nullptr || newest->state != ContainerState::kExited) continue;
+    if (newest == nullptr || newest->state != ObservedState::kExited) continue;
     const auto bound = bound_.find(container.name);
     if (bound != bound_.end() && bound->second > newest->attempt) continue;
     pod::UnmountSubPaths(host_.root, pod::PodDirPath(host_.state_directory, record.uid),
@@ -385,7 +385,7 @@ std::optional<PodStarter::Failure> PodStarter::Start(const PodRecord& record, si
     return Failure{{std::string(reason), WaitingMessage(container, reason, status)}, status};
   };
   std::string id;
-  if (last != nullptr && last->state == ContainerState::kCreated && last->sandbox_id == sandbox) {
+  if (last != nullptr && last->state == ObservedState::kCreated && last->sandbox_id == sandbox) {
     id = last->id;
   } else {
     const absl::Status image = BringImage(subject, container);
@@ -397,7 +397,7 @@ std::optional<PodStarter::Failure> PodStarter::Start(const PodRecord& record, si
     if (!told.ok()) {
       return failure("CreateContainerConfigError", absl::FailedPreconditionError(told.message()));
     }
-    if (last != nullptr && last->state == ContainerState::kUnknown) {
+    if (last != nullptr && last->state == ObservedState::kUnknown) {
       host_.client.StopContainer(last->id, 0).IgnoreError();
     }
     const uint32_t attempt = NextAttempt(container.name, last);

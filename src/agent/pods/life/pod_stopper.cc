@@ -23,7 +23,7 @@ void PodStopper::RunPreStop(const PodRecord& record, const ObservedContainer& co
                             int64_t grace_s) {
   const pod::ContainerManifest* manifest = ContainerManifestOf(pod_, container.name);
   const bool has_hook = manifest != nullptr && manifest->lifecycle.pre_stop;
-  if (!has_hook || grace_s == 0 || container.state != ContainerState::kRunning) return;
+  if (!has_hook || grace_s == 0 || container.state != ObservedState::kRunning) return;
   const absl::Status status = pod::RunHook(
       host_.client, {container.id, container.sandbox_id}, *manifest->lifecycle.pre_stop, grace_s,
       [&] { return host_.client.abandoned() || AtMost(grace_s) < grace_s; });
@@ -36,7 +36,7 @@ std::vector<PodStopper::Doomed> PodStopper::DoomedOf(const ObservedPod& observed
                                                      const std::string& sandbox) const {
   std::vector<Doomed> all, sidecars;
   for (const ObservedContainer& each : observed.containers) {
-    if (each.sandbox_id != sandbox || each.state == ContainerState::kExited) continue;
+    if (each.sandbox_id != sandbox || each.state == ObservedState::kExited) continue;
     const pod::ContainerManifest* manifest = ContainerManifestOf(pod_, each.name);
     const Role role = manifest == nullptr ? Role::kContainer : manifest->role;
     Doomed doomed{&each, 0};

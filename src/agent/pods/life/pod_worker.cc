@@ -33,7 +33,7 @@ void Shorten(absl::Duration& pause, absl::Duration other) {
 bool AllBegan(const pod::Manifest& pod, const ObservedPod& observed) {
   return std::all_of(pod.containers.begin(), pod.containers.end(), [&](const auto& each) {
     const ObservedContainer* last = observed.Newest(each.name, "");
-    return last != nullptr && last->state != ContainerState::kCreated;
+    return last != nullptr && last->state != ObservedState::kCreated;
   });
 }
 

@@ -39,7 +39,7 @@ void Restarts::Note(const PodRecord& record, const pod::Manifest& pod, const Obs
     const std::string& name = pod.containers[i].name;
     const ObservedContainer* last = observed.Newest(name, "");
     const bool starts = std::find(plan.start.begin(), plan.start.end(), i) != plan.start.end();
-    const bool ended = last != nullptr && last->state == ContainerState::kExited;
+    const bool ended = last != nullptr && last->state == ObservedState::kExited;
     const bool waits = ended && !starts && !plan.end &&
                        runs_.NotBefore(name, last->finished) > clock_.Now() &&
                        RestartsAfterExit(pod, pod.containers[i], last->counted_exit_code());
@@ -72,7 +72,7 @@ absl::Duration Restarts::BeforeStart(const PodRecord& record,
     }
     return left;
   }
-  const bool is_restart = last != nullptr && last->state == ContainerState::kExited;
+  const bool is_restart = last != nullptr && last->state == ObservedState::kExited;
   if (is_restart && !EndsForResize(record, *last)) runs_.OnAttempt(name, last->finished);
   return absl::ZeroDuration();
 }

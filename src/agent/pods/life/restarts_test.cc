@@ -24,7 +24,7 @@ class RestartsTest : public testing::Test {
     run.id = absl::StrCat("c", attempt);
     run.name = "main";
     run.attempt = attempt;
-    run.state = ContainerState::kExited;
+    run.state = ObservedState::kExited;
     run.started = clock_.Now() - absl::Seconds(1);
     run.finished = clock_.Now();
     run.exit_code = exit_code;

@@ -18,7 +18,7 @@ const ObservedContainer* ObservedPod::Newest(const std::string& name,
 
 bool ObservedPod::AnyRunning() const {
   return std::any_of(containers.begin(), containers.end(), [](const ObservedContainer& each) {
-    return each.state == ContainerState::kRunning;
+    return each.state == ObservedState::kRunning;
   });
 }
 

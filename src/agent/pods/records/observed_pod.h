@@ -13,7 +13,7 @@
 
 namespace plimsoll::agent {
 
-enum class ContainerState { kCreated, kRunning, kExited, kUnknown };
+enum class ObservedState { kCreated, kRunning, kExited, kUnknown };
 
 // The end of a pod, for good: its phase.
 enum class PodEnd { kSucceeded, kFailed };
@@ -37,7 +37,7 @@ struct ObservedContainer {
   std::string name;
   std::string sandbox_id;
   uint32_t attempt = 0;
-  ContainerState state = ContainerState::kUnknown;
+  ObservedState state = ObservedState::kUnknown;
   std::string image;      // as the runtime names it
   std::string image_ref;  // with its digest
   absl::Time created;

@@ -41,7 +41,7 @@ PodGrant GrantOf(const std::string& cpus) {
 ObservedPod Running() {
   ObservedPod observed;
   observed.containers.push_back({.id = "c1", .name = "main"});
-  observed.containers.back().state = ContainerState::kRunning;
+  observed.containers.back().state = ObservedState::kRunning;
   return observed;
 }
 

@@ -120,7 +120,7 @@ Lacks AssumedLacks(const Requirements& before, const Requirements& wants) {
 }
 
 bool Lives(const ObservedContainer& run) {
-  return run.state == ContainerState::kCreated || run.state == ContainerState::kRunning;
+  return run.state == ObservedState::kCreated || run.state == ObservedState::kRunning;
 }
 
 // The manifest's containers that a resize concerns, with their living runs in the ready sandbox.
@@ -154,7 +154,7 @@ std::vector<LackingRun> LackingRuns(const ResizeView& view) {
     }
     const Lack all = Both(lacks.cpu, lacks.memory);
     if (run.resources && !all.any) return;
-    const bool restarts = is_old && run.state == ContainerState::kRunning &&
+    const bool restarts = is_old && run.state == ObservedState::kRunning &&
                           ((lacks.cpu.any && RestartsFor(container, "cpu")) ||
                            (lacks.memory.any && RestartsFor(container, "memory")));
     lacking.push_back({{.kind = restarts ? ResizeStep::Kind::kRestart : ResizeStep::Kind::kUpdate,
@@ -201,7 +201,7 @@ std::vector<std::string> Unverified(const pod::Manifest& pod, const ObservedPod&
                                     int64_t generation) {
   std::vector<std::string> names;
   EachRun(pod, observed, [&](size_t i, const ObservedContainer& run) {
-    const bool is_told = run.resources || run.state != ContainerState::kRunning;
+    const bool is_told = run.resources || run.state != ObservedState::kRunning;
     if (!is_told && run.generation < generation) names.push_back(pod.containers[i].name);
   });
   return names;

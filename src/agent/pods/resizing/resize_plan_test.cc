@@ -41,7 +41,7 @@ class ResizePlanTest : public testing::Test {
     run.id = absl::StrCat(name, "-id");
     run.name = name;
     run.sandbox_id = "s";
-    run.state = ContainerState::kRunning;
+    run.state = ObservedState::kRunning;
     run.resources = ReportedResources{.cpu_shares = 1024 * cpu,
                                       .cpu_quota_us = 100'000 * cpu,
                                       .cpu_period_us = 100'000,
@@ -231,7 +231,7 @@ TEST_F(ResizePlanTest, WithoutAReportEachOldRunIsUpdated) {
 TEST_F(ResizePlanTest, EndedRunsAndPodsWithoutASandboxTakeTheirNextRun) {
   const pod::Manifest before = PodOf(Limits(1, 64), Limits(1, 64));
   const pod::Manifest after = PodOf(Limits(2, 64), Limits(1, 64));
-  Run("a", 1, 64).state = ContainerState::kExited;
+  Run("a", 1, 64).state = ObservedState::kExited;
   EXPECT_EQ(Plan(before, after), "announce raise settle");
   observed_.sandboxes.front().ready = false;
   EXPECT_EQ(Plan(before, after), "");

@@ -12,7 +12,7 @@ ObservedContainer EndedRun(const std::string& id, const std::string& name, int e
   ObservedContainer run;
   run.id = id;
   run.name = name;
-  run.state = ContainerState::kExited;
+  run.state = ObservedState::kExited;
   run.exit_code = exit_code;
   return run;
 }

@@ -84,7 +84,7 @@ class Writer {
         pod_.manifest.containers.begin(), pod_.manifest.containers.end(), [this](const auto& each) {
           if (each.role != Role::kContainer) return true;
           const ObservedContainer* last = pod_.observed.Newest(each.name, "");
-          return last != nullptr && last->state != ContainerState::kCreated;
+          return last != nullptr && last->state != ObservedState::kCreated;
         });
     return all_began ? "Running" : "Pending";
   }
@@ -117,7 +117,7 @@ class Writer {
     bool found = false;
     for (const ObservedContainer& each : pod_.observed.containers) {
       if (each.name != container.name) continue;
-      if (found) return each.state == ContainerState::kExited ? &each : nullptr;
+      if (found) return each.state == ObservedState::kExited ? &each : nullptr;
       found = each.id == container.id;
     }
     return nullptr;
@@ -152,7 +152,7 @@ class Writer {
                    status);
     }
     WriteDevices(container, status);
-    if (last == nullptr || last->state == ContainerState::kCreated) {
+    if (last == nullptr || last->state == ObservedState::kCreated) {
       status["state"] = WaitingState(container);
       return status;
     }
@@ -160,7 +160,7 @@ class Writer {
     if (last->classes && !last->classes->empty()) status["resources"]["classes"] = *last->classes;
     const ObservedContainer* earlier = Before(*last);
     if (earlier != nullptr) status["lastState"] = Terminated(*earlier);
-    if (last->state == ContainerState::kRunning) {
+    if (last->state == ObservedState::kRunning) {
       status["state"] = {{"running", {{"startedAt", TimeOrNull(last->started)}}}};
     } else if (pod_.waiting.contains(container.name) && !HasEnded()) {
       status["state"] = WaitingState(container);
@@ -190,15 +190,15 @@ class Writer {
   }
 
   bool HasStarted(const ObservedContainer& container) const {
-    return container.state == ContainerState::kRunning && HealthOf(container).started;
+    return container.state == ObservedState::kRunning && HealthOf(container).started;
   }
 
   bool IsReady(const pod::ContainerManifest& container, const ObservedContainer* last) const {
     if (last == nullptr) return false;
     if (container.role == Role::kInit) {
-      return last->state == ContainerState::kExited && last->exit_code == 0;
+      return last->state == ObservedState::kExited && last->exit_code == 0;
     }
-    return !HasEnded() && last->state == ContainerState::kRunning && HealthOf(*last).ready;
+    return !HasEnded() && last->state == ObservedState::kRunning && HealthOf(*last).ready;
   }
 
   // Names of containers and sidecars. An init container's end is a matter of Initialized.

@@ -21,7 +21,7 @@ class PodStatusTest : public testing::Test {
     record_.created = kPresent - absl::Seconds(60);
     manifest_ = pod::ParseManifests(record_.object.dump(), "p")->front();
   }
-  ObservedContainer& Container(const std::string& name, uint32_t attempt, ContainerState state,
+  ObservedContainer& Container(const std::string& name, uint32_t attempt, ObservedState state,
                                int exit_code = 0) {
     ObservedContainer container;
     container.id = name + std::to_string(attempt);
@@ -90,8 +90,8 @@ TEST_F(PodStatusTest, AContainersDevicesAreNamed) {
 
 TEST_F(PodStatusTest, ARunningPodIsReadyAndHasItsAddress) {
   observed_.sandboxes = {{"s", 0, true, {"10.88.0.2", "fd00::2"}}};
-  Container("init", 0, ContainerState::kExited, 0);
-  Container("a", 0, ContainerState::kRunning);
+  Container("init", 0, ObservedState::kExited, 0);
+  Container("a", 0, ObservedState::kRunning);
   const Json object = Object();
   const Json& status = object["status"];
   EXPECT_EQ(status["phase"], "Running");
@@ -109,8 +109,8 @@ TEST_F(PodStatusTest, ARunningPodIsReadyAndHasItsAddress) {
 
 TEST_F(PodStatusTest, ProbesDecideWhetherAContainerHasStartedAndIsReady) {
   observed_.sandboxes = {{"s", 0, true, {}}};
-  Container("init", 0, ContainerState::kExited, 0);
-  Container("a", 0, ContainerState::kRunning);
+  Container("init", 0, ObservedState::kExited, 0);
+  Container("a", 0, ObservedState::kRunning);
   health_["a0"] = {.started = false, .ready = false, .failed = std::nullopt};
   Json object = Object();
   EXPECT_EQ(object["status"]["containerStatuses"][0]["started"], false);
@@ -133,7 +133,7 @@ TEST_F(PodStatusTest, APodIsInitialisedOnceItsSidecarsHaveStarted) {
       Json::parse(R"([{"name":"side","image":"i","restartPolicy":"Always"}])");
   manifest_ = pod::ParseManifests(record_.object.dump(), "p")->front();
   observed_.sandboxes = {{"s", 0, true, {}}};
-  Container("side", 0, ContainerState::kRunning);
+  Container("side", 0, ObservedState::kRunning);
   health_["side0"] = {.started = false, .ready = false, .failed = std::nullopt};
   Json condition = ConditionOf(Object(), "Initialized");
   EXPECT_EQ(condition["status"], "False");
@@ -146,9 +146,9 @@ TEST_F(PodStatusTest, APodIsInitialisedOnceItsSidecarsHaveStarted) {
 
 TEST_F(PodStatusTest, AContainerInItsPauseWaitsAndShowsItsLastEnd) {
   observed_.sandboxes = {{"s", 0, true, {}}};
-  Container("init", 0, ContainerState::kExited, 0);
-  Container("a", 0, ContainerState::kExited, 1);
-  Container("a", 1, ContainerState::kExited, 3).reason = "OOMKilled";
+  Container("init", 0, ObservedState::kExited, 0);
+  Container("a", 0, ObservedState::kExited, 1);
+  Container("a", 1, ObservedState::kExited, 3).reason = "OOMKilled";
   waiting_["a"] = {"CrashLoopBackOff", "back-off 10s"};
   const Json object = Object();
   const Json& container = object["status"]["containerStatuses"][0];
@@ -161,15 +161,15 @@ TEST_F(PodStatusTest, AContainerInItsPauseWaitsAndShowsItsLastEnd) {
 }
 
 TEST_F(PodStatusTest, APodsMessagesShareItsLimit) {
-  Container("a", 0, ContainerState::kExited, 1).message = std::string(9000, 'x');
+  Container("a", 0, ObservedState::kExited, 1).message = std::string(9000, 'x');
   const Json object = Object();
   const Json& ended = object["status"]["containerStatuses"][0]["state"]["terminated"];
   EXPECT_EQ(ended["message"].get<std::string>().size(), 6144u) << "of two containers";
 }
 
 TEST_F(PodStatusTest, AnEndedPodTellsHowItEnded) {
-  Container("init", 0, ContainerState::kExited, 0);
-  Container("a", 0, ContainerState::kExited, 0);
+  Container("init", 0, ObservedState::kExited, 0);
+  Container("a", 0, ObservedState::kExited, 0);
   end_ = PodEnd::kSucceeded;
   Json object = Object();
   EXPECT_EQ(object["status"]["phase"], "Succeeded");
