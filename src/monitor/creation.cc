@@ -76,7 +76,7 @@ pid_t ReadPidFile() {
   return n > 0 ? atoi(text) : -1;
 }
 
-void Say(Creation* creation, const char* what) {
+void Say(CreateResult* creation, const char* what) {
   snprintf(creation->error, sizeof(creation->error), "%s: %s", what, strerror(errno));
 }
 
@@ -99,7 +99,7 @@ void HoldOutput(pid_t runtime, OutputStream* out, OutputStream* err) {
 }
 
 // Whether the runtime succeeded; its message is in its standard error.
-bool AwaitRuntime(pid_t runtime, OutputStream* out, OutputStream* errors, Creation* creation) {
+bool AwaitRuntime(pid_t runtime, OutputStream* out, OutputStream* errors, CreateResult* creation) {
   HoldOutput(runtime, out, errors);
   int status = 0;
   // Reap only the runtime: a dead init is for the caller to reap.
@@ -126,7 +126,7 @@ bool AwaitRuntime(pid_t runtime, OutputStream* out, OutputStream* errors, Creati
 }  // namespace
 
 void CreateContainer(const char* id, const LaunchPlan& plan, OutputStream* out, OutputStream* err,
-                     Creation* creation) {
+                     CreateResult* creation) {
   const bool terminal = plan.Has("terminal");
   // This process's own null device, not the machine's: the container's root may change the mode of
   // the node.

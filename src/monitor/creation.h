@@ -9,7 +9,7 @@
 
 namespace plimsoll::monitor {
 
-struct Creation {
+struct CreateResult {
   pid_t init = -1;           // -1: creation failed, and `error` says why
   char error[4096];          // the runtime's error message
   int terminal = -1;         // the master, if the plan asks for a terminal
@@ -22,7 +22,7 @@ struct Creation {
 // `err`, a terminal's through `out`. The caller must be a child subreaper, so that init becomes its
 // child.
 void CreateContainer(const char* id, const LaunchPlan& plan, OutputStream* out, OutputStream* err,
-                     Creation* creation);
+                     CreateResult* creation);
 
 }  // namespace plimsoll::monitor
 

@@ -33,7 +33,7 @@ LogFile log_file;
 Attachments attachments;
 OutputStream out("stdout", &log_file);
 OutputStream err("stderr", &log_file);
-Creation creation;
+CreateResult creation;
 
 struct Exit {
   int code = 0;
