@@ -84,7 +84,8 @@ absl::StatusOr<PullAuth> UserLogin(const std::string& auth_file, const std::stri
   }
   std::string origin = absl::StrCat(search.InWords(reference), ".");
   origin.front() = absl::ascii_toupper(static_cast<unsigned char>(origin.front()));
-  return PullAuth{search.login ? search.login->credentials : pod::Credentials(), std::move(origin)};
+  return PullAuth{search.login ? search.login->credentials : pod::RegistryLogin(),
+                  std::move(origin)};
 }
 
 namespace {
@@ -192,10 +193,10 @@ namespace {
 absl::Status PullFor(pod::Client& client, const pod::Manifest& pod,
                      const pod::ConfigObjects* objects, const std::string& auth_file,
                      const std::string& reference) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pod::Credentials> secrets,
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pod::RegistryLogin> secrets,
                             pod::PullCredentials(pod, objects, reference));
   absl::Status failed;
-  for (const pod::Credentials& credentials : secrets) {
+  for (const pod::RegistryLogin& credentials : secrets) {
     failed = PullWithProgress(client, reference,
                               {credentials, "The login is from the pod's imagePullSecrets."})
                  .status();

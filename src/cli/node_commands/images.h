@@ -20,7 +20,7 @@ std::string PullHint(absl::StatusCode code, const std::string& reference);
 
 // Credentials of one pull.
 struct PullAuth {
-  pod::Credentials credentials;
+  pod::RegistryLogin credentials;
   std::string origin;  // where they are from, or where none were found: for a refusal's hint
 };
 

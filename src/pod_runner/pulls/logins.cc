@@ -47,8 +47,8 @@ std::string WordsOf(const RunResult& result) {
 }
 
 // nullopt: the helper has no login for the server.
-absl::StatusOr<std::optional<Credentials>> AskHelper(const HelperCall& call,
-                                                     absl::Duration timeout) {
+absl::StatusOr<std::optional<RegistryLogin>> AskHelper(const HelperCall& call,
+                                                       absl::Duration timeout) {
   const absl::StatusOr<std::string> program = FindProgram(call.program);
   if (!program.ok()) return absl::FailedPreconditionError(program.status().message());
   Command command{.argv = {*program, "get"}, .environment = {}};
@@ -76,8 +76,8 @@ absl::StatusOr<std::optional<Credentials>> AskHelper(const HelperCall& call,
         call.program, " get, for ", call.server,
         ": its answer (not shown) is no JSON object with \"Username\" and \"Secret\""));
   }
-  if (user == kTokenUser) return Credentials{.identity_token = secret};
-  return Credentials{.user = user, .password = secret};
+  if (user == kTokenUser) return RegistryLogin{.identity_token = secret};
+  return RegistryLogin{.user = user, .password = secret};
 }
 
 std::string Variable(const char* name) {
@@ -113,7 +113,7 @@ absl::StatusOr<Login> ReadLogin(const std::string& file, absl::string_view refer
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<HelperCall> calls, HelpersFor(text, file, reference));
   absl::Status failed;
   for (const HelperCall& call : calls) {
-    absl::StatusOr<std::optional<Credentials>> answer = AskHelper(call, helper_timeout);
+    absl::StatusOr<std::optional<RegistryLogin>> answer = AskHelper(call, helper_timeout);
     if (answer.ok() && answer->has_value()) {
       return Login{**std::move(answer), absl::StrCat(file, " (", call.program, ")")};
     }
@@ -121,7 +121,7 @@ absl::StatusOr<Login> ReadLogin(const std::string& file, absl::string_view refer
   }
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.contains("auths")) {
-    absl::StatusOr<Credentials> found = FindCredentials(text, file, reference);
+    absl::StatusOr<RegistryLogin> found = FindCredentials(text, file, reference);
     if (found.ok()) return Login{*std::move(found), file};
     if (!absl::IsNotFound(found.status())) return found.status();
   }

@@ -18,7 +18,7 @@ namespace plimsoll::pod {
 inline constexpr absl::Duration kHelperTimeout = absl::Seconds(30);
 
 struct Login {
-  Credentials credentials;
+  RegistryLogin credentials;
   std::string source;  // "/root/.docker/config.json", with the helper's name if one was asked
 };
 

@@ -24,16 +24,16 @@ absl::StatusOr<std::string> ConfigOf(const Object& secret, const std::string& na
 
 }  // namespace
 
-absl::StatusOr<std::vector<Credentials>> PullCredentials(const Manifest& pod,
+absl::StatusOr<std::vector<RegistryLogin>> PullCredentials(const Manifest& pod,
                                                          const ConfigObjects* objects,
                                                          absl::string_view reference) {
-  std::vector<Credentials> all;
+  std::vector<RegistryLogin> all;
   for (const std::string& name : pod.pull_secrets) {
     const Object* secret = FindSecret(pod, objects, name);
     if (secret == nullptr) continue;
     const std::string full = NameOf(ObjectKind::kSecret, pod.pod_namespace, name);
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string config, ConfigOf(*secret, full));
-    absl::StatusOr<Credentials> found = FindCredentials(config, full, reference);
+    absl::StatusOr<RegistryLogin> found = FindCredentials(config, full, reference);
     if (absl::IsNotFound(found.status())) continue;
     PLIMSOLL_RETURN_IF_ERROR(found.status());
     all.push_back(*std::move(found));

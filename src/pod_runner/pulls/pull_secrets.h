@@ -17,7 +17,7 @@ namespace plimsoll::pod {
 // anonymous. Secrets of type kubernetes.io/dockerconfigjson and dockercfg are read. A missing
 // Secret is passed over, as by kubelet. INVALID_ARGUMENT names a malformed one. `objects` may be
 // null.
-absl::StatusOr<std::vector<Credentials>> PullCredentials(const Manifest& pod,
+absl::StatusOr<std::vector<RegistryLogin>> PullCredentials(const Manifest& pod,
                                                          const ConfigObjects* objects,
                                                          absl::string_view reference);
 

@@ -29,12 +29,12 @@ std::string NameOfKey(absl::string_view key) {
 }
 
 // nullopt: the file doesn't hold the credentials; a credential helper may.
-std::optional<Credentials> Decode(const nlohmann::json& entry) {
+std::optional<RegistryLogin> Decode(const nlohmann::json& entry) {
   if (!entry.is_object()) return std::nullopt;
   const auto text = [&entry](const char* key) {
     return entry.contains(key) && entry[key].is_string() ? entry[key].get<std::string>() : "";
   };
-  Credentials credentials{.identity_token = text("identitytoken")};
+  RegistryLogin credentials{.identity_token = text("identitytoken")};
   std::string plain;
   const bool decoded = absl::Base64Unescape(text("auth"), &plain);
   if (const size_t colon = plain.find(':'); decoded && colon != std::string::npos) {
@@ -80,19 +80,19 @@ absl::Status AddHelper(const nlohmann::json& name, absl::string_view key, absl::
 
 }  // namespace
 
-absl::StatusOr<Credentials> FindCredentials(absl::string_view json, absl::string_view path,
-                                            absl::string_view reference) {
+absl::StatusOr<RegistryLogin> FindCredentials(absl::string_view json, absl::string_view path,
+                                              absl::string_view reference) {
   PLIMSOLL_ASSIGN_OR_RETURN(const image::Reference image, image::ParseReference(reference));
   const auto file = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
   if (!file.is_object() || !file.contains("auths") || !file["auths"].is_object()) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": no \"auths\" object in it"));
   }
-  std::optional<Credentials> best;
+  std::optional<RegistryLogin> best;
   size_t best_size = 0;
   for (const auto& [key, entry] : file["auths"].items()) {
     const std::string name = NameOfKey(key);
     if (!IsFor(name, image)) continue;
-    std::optional<Credentials> credentials = Decode(entry);
+    std::optional<RegistryLogin> credentials = Decode(entry);
     if (!credentials || name.size() <= best_size) continue;
     best = std::move(credentials);
     best_size = name.size();

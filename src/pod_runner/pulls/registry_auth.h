@@ -10,7 +10,7 @@
 
 namespace plimsoll::pod {
 
-struct Credentials {
+struct RegistryLogin {
   std::string user, password;
   std::string identity_token;  // in place of a password, from registries that issue one
 };
@@ -19,8 +19,8 @@ struct Credentials {
 // config.json: the entry of its repository, else of the closest namespace above it, else of its
 // registry. `path` names the file in errors. INVALID_ARGUMENT: the file or the reference is
 // malformed. NOT_FOUND: there is no such entry; an entry of another registry is never taken.
-absl::StatusOr<Credentials> FindCredentials(absl::string_view json, absl::string_view path,
-                                            absl::string_view reference);
+absl::StatusOr<RegistryLogin> FindCredentials(absl::string_view json, absl::string_view path,
+                                              absl::string_view reference);
 
 // A question to a credential helper.
 struct HelperCall {

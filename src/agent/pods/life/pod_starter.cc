@@ -254,16 +254,16 @@ absl::Status PodStarter::Pull(const InvolvedObject& subject, const std::string& 
   ::runtime::v1::PullImageRequest request;
   request.mutable_image()->set_image(reference);
   if (configs_) *request.mutable_sandbox_config() = configs_->sandbox;
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pod::Credentials> secrets,
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pod::RegistryLogin> secrets,
                             pod::PullCredentials(pod_, context_.objects, reference));
-  const auto pull_with = [&](const pod::Credentials& credentials) {
+  const auto pull_with = [&](const pod::RegistryLogin& credentials) {
     request.mutable_auth()->set_username(credentials.user);
     request.mutable_auth()->set_password(credentials.password);
     request.mutable_auth()->set_identity_token(credentials.identity_token);
     return host_.client.PullImage(request);
   };
   absl::Status status;
-  for (const pod::Credentials& each : secrets) {
+  for (const pod::RegistryLogin& each : secrets) {
     status = pull_with(each);
     if (status.ok()) return status;
   }
