@@ -46,8 +46,8 @@ absl::Status CheckToken(absl::string_view token, const FileOrText& source) {
 
 }  // namespace
 
-absl::StatusOr<Credentials> LoadCredentials(const ApiServerAddress& address) {
-  Credentials loaded;
+absl::StatusOr<ApiCredentials> LoadCredentials(const ApiServerAddress& address) {
+  ApiCredentials loaded;
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
   PLIMSOLL_ASSIGN_OR_RETURN(loaded.authorities, TextOf(host, address.authorities));
   PLIMSOLL_ASSIGN_OR_RETURN(loaded.certificate, TextOf(host, address.certificate));

@@ -9,7 +9,7 @@
 
 namespace plimsoll::kube {
 
-struct Credentials {
+struct ApiCredentials {
   std::string token;  // empty: none
   // PEM, of the TLS connection.
   std::string authorities;  // empty: those that the machine trusts
@@ -17,14 +17,14 @@ struct Credentials {
   std::string key;
 
   // A connection made with the others may be used for these: the token goes with each request.
-  bool SameConnection(const Credentials& other) const {
+  bool SameConnection(const ApiCredentials& other) const {
     return authorities == other.authorities && certificate == other.certificate && key == other.key;
   }
 };
 
 // Reads all files again. UNAUTHENTICATED: one can't be read, or holds no token; its content is in
 // no message.
-absl::StatusOr<Credentials> LoadCredentials(const ApiServerAddress& address);
+absl::StatusOr<ApiCredentials> LoadCredentials(const ApiServerAddress& address);
 
 }  // namespace plimsoll::kube
 

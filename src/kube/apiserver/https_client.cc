@@ -41,7 +41,7 @@ constexpr absl::Duration kWatchPatience = absl::Seconds(10);
 // A request's answer up to its body. Of an error, the body too.
 struct Answer {
   std::unique_ptr<ServerConnection> connection;
-  Credentials credentials;
+  ApiCredentials credentials;
   std::string error_body;
 
   bool is_error() const { return connection->code() < 200 || connection->code() > 299; }
@@ -108,11 +108,11 @@ class HttpsClient : public ApiClient {
   absl::StatusOr<Answer> AskUntil(const ApiRequest& request, bool is_watch, SteadyTime deadline);
   // Asks once more if the server doesn't know the token and there is another one.
   absl::StatusOr<Answer> AskAs(const ApiRequest& request, bool is_watch, SteadyTime deadline);
-  absl::StatusOr<Answer> AskOnce(const ApiRequest& request, const Credentials& credentials,
+  absl::StatusOr<Answer> AskOnce(const ApiRequest& request, const ApiCredentials& credentials,
                                  bool is_watch, SteadyTime deadline);
-  absl::StatusOr<std::unique_ptr<ServerConnection>> TakeIdle(const Credentials& credentials);
+  absl::StatusOr<std::unique_ptr<ServerConnection>> TakeIdle(const ApiCredentials& credentials);
   void KeepIdle(std::unique_ptr<ServerConnection> connection);
-  std::string Format(const ApiRequest& request, const Credentials& credentials) const;
+  std::string Format(const ApiRequest& request, const ApiCredentials& credentials) const;
   absl::Status ReadAll(ServerConnection& connection, size_t most, SteadyTime deadline,
                        std::string* body) const;
   absl::Status Rest(absl::Duration wait) const;
@@ -125,7 +125,8 @@ class HttpsClient : public ApiClient {
   std::unique_ptr<ServerConnection> idle_ ABSL_GUARDED_BY(mutex_);
 };
 
-std::string HttpsClient::Format(const ApiRequest& request, const Credentials& credentials) const {
+std::string HttpsClient::Format(const ApiRequest& request,
+                                const ApiCredentials& credentials) const {
   std::string text =
       absl::StrCat(request.method, " ", address_.prefix, request.path,
                    " HTTP/1.1\r\nHost: ", dial::HostAndPort(address_.host, address_.port),
@@ -174,16 +175,16 @@ absl::StatusOr<Answer> HttpsClient::AskUntil(const ApiRequest& request, bool is_
 
 absl::StatusOr<Answer> HttpsClient::AskAs(const ApiRequest& request, bool is_watch,
                                           SteadyTime deadline) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const Credentials before, LoadCredentials(address_));
+  PLIMSOLL_ASSIGN_OR_RETURN(const ApiCredentials before, LoadCredentials(address_));
   PLIMSOLL_ASSIGN_OR_RETURN(Answer answer, AskOnce(request, before, is_watch, deadline));
   if (answer.connection->code() != 401) return answer;
-  PLIMSOLL_ASSIGN_OR_RETURN(const Credentials after, LoadCredentials(address_));
+  PLIMSOLL_ASSIGN_OR_RETURN(const ApiCredentials after, LoadCredentials(address_));
   if (after.token == before.token && after.SameConnection(before)) return answer;
   return AskOnce(request, after, is_watch, deadline);
 }
 
 absl::StatusOr<Answer> HttpsClient::AskOnce(const ApiRequest& request,
-                                            const Credentials& credentials, bool is_watch,
+                                            const ApiCredentials& credentials, bool is_watch,
                                             SteadyTime deadline) {
   Answer answer;
   answer.credentials = credentials;
@@ -215,7 +216,7 @@ absl::StatusOr<Answer> HttpsClient::AskOnce(const ApiRequest& request,
 }
 
 absl::StatusOr<std::unique_ptr<ServerConnection>> HttpsClient::TakeIdle(
-    const Credentials& credentials) {
+    const ApiCredentials& credentials) {
   std::unique_ptr<ServerConnection> taken;
   {
     const absl::MutexLock lock(&mutex_);

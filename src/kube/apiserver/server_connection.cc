@@ -31,7 +31,7 @@ void NoticeSilence(int fd) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ServerConnection>> ServerConnection::Open(
-    const ApiServerAddress& address, const Credentials& credentials, const StopSignal& stop,
+    const ApiServerAddress& address, const ApiCredentials& credentials, const StopSignal& stop,
     SteadyTime deadline) {
   absl::StatusOr<UniqueFd> socket =
       dial::Connect(address.host, address.port, {.deadline = deadline, .given_up = stop.is_set});
@@ -89,7 +89,7 @@ absl::StatusOr<bool> ServerConnection::ReadOn(SteadyTime deadline) {
   return whole_;
 }
 
-bool ServerConnection::IsReusable(const Credentials& credentials) {
+bool ServerConnection::IsReusable(const ApiCredentials& credentials) {
   return whole_ && response_.has_value() && response_->keeps_alive() && input_.empty() &&
          credentials.SameConnection(credentials_) && stream_->IsQuiet();
 }

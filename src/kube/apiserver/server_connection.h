@@ -31,7 +31,7 @@ class ServerConnection {
   // A peer that is silently gone breaks the connection within about a minute. The look-up of a
   // host's name takes as long as the machine's resolver.
   static absl::StatusOr<std::unique_ptr<ServerConnection>> Open(const ApiServerAddress& address,
-                                                                const Credentials& credentials,
+                                                                const ApiCredentials& credentials,
                                                                 const StopSignal& stop,
                                                                 SteadyTime deadline);
 
@@ -48,16 +48,16 @@ class ServerConnection {
 
   // The last response is read whole and the server waits for another request, which these
   // credentials may make.
-  bool IsReusable(const Credentials& credentials);
+  bool IsReusable(const ApiCredentials& credentials);
 
  private:
-  ServerConnection(std::unique_ptr<TlsStream> stream, const Credentials& credentials)
+  ServerConnection(std::unique_ptr<TlsStream> stream, const ApiCredentials& credentials)
       : stream_(std::move(stream)), credentials_(credentials) {}
   // Receives once. True: the response is whole.
   absl::StatusOr<bool> ReadOn(SteadyTime deadline);
 
   const std::unique_ptr<TlsStream> stream_;
-  const Credentials credentials_;  // of the connection
+  const ApiCredentials credentials_;  // of the connection
   std::string input_;
   std::optional<ResponseReader> response_;
   bool whole_ = true;  // the last response

@@ -23,7 +23,7 @@ using Context = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
 using Tls = std::unique_ptr<SSL, decltype(&SSL_free)>;
 using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
 
-absl::Status Show(SSL_CTX* context, const Credentials& credentials) {
+absl::Status Show(SSL_CTX* context, const ApiCredentials& credentials) {
   if (!dial::UseCertificate(context, credentials.certificate)) {
     return absl::UnauthenticatedError("credentials: the client certificate is no PEM certificate");
   }
@@ -32,7 +32,7 @@ absl::Status Show(SSL_CTX* context, const Credentials& credentials) {
       "credentials: the client key is no PEM key without a password, or isn't the certificate's");
 }
 
-absl::StatusOr<Context> MakeContext(const Credentials& credentials) {
+absl::StatusOr<Context> MakeContext(const ApiCredentials& credentials) {
   Context context(SSL_CTX_new(TLS_client_method()), &SSL_CTX_free);
   if (context == nullptr) return absl::UnavailableError(absl::StrCat("TLS: ", dial::TlsReason()));
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
@@ -104,7 +104,7 @@ TlsStream::~TlsStream() = default;
 
 absl::StatusOr<std::unique_ptr<TlsStream>> TlsStream::Open(UniqueFd socket, int stop,
                                                            const std::string& server_name,
-                                                           const Credentials& credentials,
+                                                           const ApiCredentials& credentials,
                                                            SteadyTime deadline) {
   PLIMSOLL_ASSIGN_OR_RETURN(const Context context, MakeContext(credentials));
   Tls tls(SSL_new(context.get()), &SSL_free);

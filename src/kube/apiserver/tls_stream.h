@@ -23,7 +23,7 @@ class TlsStream {
   // which of this it is not; UNAUTHENTICATED: the client's certificate or key is none.
   static absl::StatusOr<std::unique_ptr<TlsStream>> Open(UniqueFd socket, int stop,
                                                          const std::string& server_name,
-                                                         const Credentials& credentials,
+                                                         const ApiCredentials& credentials,
                                                          SteadyTime deadline);
   ~TlsStream();
   TlsStream(const TlsStream&) = delete;
