@@ -74,9 +74,9 @@ class Sleep {
 };
 
 // A descriptor to wait for; reading and writing is left to the caller. Non-blocking from now on.
-class Descriptor {
+class AsyncFd {
  public:
-  Descriptor(asio::io_context& io, UniqueFd fd) : descriptor_(io) {
+  AsyncFd(asio::io_context& io, UniqueFd fd) : descriptor_(io) {
     if (!fd.valid()) return;
     ErrorCode error;
     descriptor_.assign(fd.get(), error);

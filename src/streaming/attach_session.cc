@@ -29,10 +29,10 @@ class AttachSession final : public CommandSession {
   }
 
  private:
-  asio::awaitable<void> PumpInput(Descriptor* monitor);
+  asio::awaitable<void> PumpInput(AsyncFd* monitor);
   // Waits while the monitor's socket is full. False: the monitor is gone.
-  asio::awaitable<bool> SendPacket(Descriptor* monitor, std::string packet);
-  asio::awaitable<absl::StatusOr<int>> PumpOutput(Descriptor* monitor);
+  asio::awaitable<bool> SendPacket(AsyncFd* monitor, std::string packet);
+  asio::awaitable<absl::StatusOr<int>> PumpOutput(AsyncFd* monitor);
   // False after the last packet.
   bool OnPacket(absl::string_view packet);
   void SendSize();
@@ -40,7 +40,7 @@ class AttachSession final : public CommandSession {
     if (monitor_ != nullptr) monitor_->Cancel();
   }
 
-  Descriptor* monitor_ = nullptr;
+  AsyncFd* monitor_ = nullptr;
   bool over_ = false;
   std::optional<TerminalSize> size_;  // the monitor doesn't have it yet
 };
@@ -52,7 +52,7 @@ asio::awaitable<absl::StatusOr<int>> AttachSession::Serve() {
   Attached attached = co_await RunBlocking<Attached>(
       context().io, context().pool, [backend, asked] { return backend->Attach(*asked); });
   if (!attached.ok()) co_return attached.status();
-  Descriptor monitor(context().io, std::move(attached->connection));
+  AsyncFd monitor(context().io, std::move(attached->connection));
   if (monitor.failed()) {
     co_return absl::ResourceExhaustedError(
         "the kernel has no memory to watch the container's monitor; the container runs on");
@@ -70,7 +70,7 @@ asio::awaitable<absl::StatusOr<int>> AttachSession::Serve() {
   co_return end;
 }
 
-asio::awaitable<absl::StatusOr<int>> AttachSession::PumpOutput(Descriptor* monitor) {
+asio::awaitable<absl::StatusOr<int>> AttachSession::PumpOutput(AsyncFd* monitor) {
   std::string buffer(monitor::kMaxPacket, '\0');
   while (!gone()) {
     const bool room = co_await link().RoomToSend();
@@ -112,7 +112,7 @@ bool AttachSession::OnPacket(absl::string_view packet) {
   }
 }
 
-asio::awaitable<bool> AttachSession::SendPacket(Descriptor* monitor, std::string packet) {
+asio::awaitable<bool> AttachSession::SendPacket(AsyncFd* monitor, std::string packet) {
   while (!over_ && !gone()) {
     const ssize_t n =
         send(monitor->fd(), packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -125,7 +125,7 @@ asio::awaitable<bool> AttachSession::SendPacket(Descriptor* monitor, std::string
   co_return false;
 }
 
-asio::awaitable<void> AttachSession::PumpInput(Descriptor* monitor) {
+asio::awaitable<void> AttachSession::PumpInput(AsyncFd* monitor) {
   bool taken = true;
   while (taken) {
     const std::string next = co_await NextInput();

@@ -38,8 +38,8 @@ class ExecSession final : public CommandSession {
 
  private:
   asio::awaitable<absl::StatusOr<int>> Carry(runtime::RunningCommand& command);
-  asio::awaitable<void> PumpOutput(Descriptor* from, uint32_t channel);
-  asio::awaitable<void> PumpInput(Descriptor* to);
+  asio::awaitable<void> PumpOutput(AsyncFd* from, uint32_t channel);
+  asio::awaitable<void> PumpInput(AsyncFd* to);
   asio::awaitable<absl::StatusOr<int>> TellEnd(runtime::RunningCommand& command);
   asio::awaitable<void> Kill(runtime::RunningCommand& command);
   void ApplySize();
@@ -47,18 +47,18 @@ class ExecSession final : public CommandSession {
   void WakeAll();
 
   // The terminal of the running command; null without one.
-  Descriptor* terminal_ = nullptr;
-  Descriptor* ended_fd_ = nullptr;
-  Descriptor* output_ = nullptr;
-  Descriptor* errors_ = nullptr;
-  Descriptor* input_ = nullptr;
+  AsyncFd* terminal_ = nullptr;
+  AsyncFd* ended_fd_ = nullptr;
+  AsyncFd* output_ = nullptr;
+  AsyncFd* errors_ = nullptr;
+  AsyncFd* input_ = nullptr;
   bool ended_ = false;
   Sleep look_again_;
   std::optional<TerminalSize> size_;
 };
 
 void ExecSession::WakeAll() {
-  for (Descriptor* each : {terminal_, ended_fd_, output_, errors_, input_}) {
+  for (AsyncFd* each : {terminal_, ended_fd_, output_, errors_, input_}) {
     if (each != nullptr) each->Cancel();
   }
   look_again_.End();
@@ -85,12 +85,12 @@ asio::awaitable<absl::StatusOr<int>> ExecSession::Serve() {
 
 asio::awaitable<absl::StatusOr<int>> ExecSession::Carry(runtime::RunningCommand& command) {
   runtime::CommandStreams& streams = command.streams();
-  Descriptor ended(context().io, UniqueFd(fcntl(command.ended_fd(), F_DUPFD_CLOEXEC, 0)));
-  Descriptor terminal(context().io, std::move(streams.terminal));
-  Descriptor output(context().io, std::move(streams.output));
-  Descriptor errors(context().io, std::move(streams.errors));
-  Descriptor input(context().io, std::move(streams.input));
-  for (const Descriptor* each : {&terminal, &output, &errors, &input}) {
+  AsyncFd ended(context().io, UniqueFd(fcntl(command.ended_fd(), F_DUPFD_CLOEXEC, 0)));
+  AsyncFd terminal(context().io, std::move(streams.terminal));
+  AsyncFd output(context().io, std::move(streams.output));
+  AsyncFd errors(context().io, std::move(streams.errors));
+  AsyncFd input(context().io, std::move(streams.input));
+  for (const AsyncFd* each : {&terminal, &output, &errors, &input}) {
     if (!each->failed()) continue;
     // The command can't go on: its exit code would report success with output missing.
     co_await Kill(command);
@@ -121,7 +121,7 @@ asio::awaitable<absl::StatusOr<int>> ExecSession::Carry(runtime::RunningCommand&
   co_await pumps.Join();
   ended_fd_ = terminal_ = output_ = errors_ = input_ = nullptr;
   // Remaining readers and writers see the close.
-  for (Descriptor* each : {&terminal, &output, &errors, &input}) each->Close();
+  for (AsyncFd* each : {&terminal, &output, &errors, &input}) each->Close();
   if (!gone() && ended.open()) {
     absl::StatusOr<int> end = co_await TellEnd(command);
     co_return end;
@@ -132,7 +132,7 @@ asio::awaitable<absl::StatusOr<int>> ExecSession::Carry(runtime::RunningCommand&
       "the daemon has no descriptor left to watch the command; the command was killed");
 }
 
-asio::awaitable<void> ExecSession::PumpOutput(Descriptor* from, uint32_t channel) {
+asio::awaitable<void> ExecSession::PumpOutput(AsyncFd* from, uint32_t channel) {
   std::string buffer(kOutputBytes, '\0');
   size_t rest = kMaxRest;
   while (rest > 0) {
@@ -157,7 +157,7 @@ asio::awaitable<void> ExecSession::PumpOutput(Descriptor* from, uint32_t channel
   }
 }
 
-asio::awaitable<void> ExecSession::PumpInput(Descriptor* to) {
+asio::awaitable<void> ExecSession::PumpInput(AsyncFd* to) {
   bool taken = true;
   while (taken) {
     const std::string next = co_await NextInput();

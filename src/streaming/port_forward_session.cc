@@ -59,7 +59,7 @@ int ErrorOf(int fd) {
 }
 
 // 0 without a connection.
-uint64_t UnsentOf(Descriptor* socket) {
+uint64_t UnsentOf(AsyncFd* socket) {
   if (socket == nullptr || !socket->open()) return 0;
   return static_cast<uint64_t>(UnsentBytes(socket->fd()));
 }
@@ -223,7 +223,7 @@ asio::awaitable<absl::StatusOr<UniqueFd>> PortForwardSession::ConnectBy(
     return backend->PodSocket(*id, family);
   });
   if (!made.ok()) co_return made.status();
-  Descriptor socket(context_.io, UniqueFd(fcntl(made->get(), F_DUPFD_CLOEXEC, 0)));
+  AsyncFd socket(context_.io, UniqueFd(fcntl(made->get(), F_DUPFD_CLOEXEC, 0)));
   if (!socket.open()) co_return ErrnoStatus(EMFILE, "connect");
   int error = BeginConnect(made->get(), family, port);
   if (error == EINPROGRESS) {
@@ -262,7 +262,7 @@ asio::awaitable<void> PortForwardSession::Forward(uint32_t pair, uint16_t port,
     trouble = absl::StrCat("error forwarding port ", port, " to pod ", request_.id, ": ",
                            connected.status().message());
   } else {
-    Descriptor target(context_.io, *std::move(connected));
+    AsyncFd target(context_.io, *std::move(connected));
     state->target = &target;
     Tasks input(context_.io);
     input.Spawn(PumpInput(state));

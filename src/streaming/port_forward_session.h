@@ -67,7 +67,7 @@ class PortForwardSession : public WireUser {
     InputQueue input;
     bool input_passed_on = false;  // all of it passed to the kernel, or dropped
     bool given_up = false;         // by the client or by this side
-    Descriptor* target = nullptr;  // while connected
+    AsyncFd* target = nullptr;     // while connected
   };
 
   asio::awaitable<void> Forward(uint32_t pair, uint16_t port, std::shared_ptr<Port> state);

@@ -165,7 +165,7 @@ absl::Status ForwardPorts(const std::vector<PortPair>& ports, const UrlOfPort& u
                    [](const std::exception_ptr&) {});
     Print(absl::StrCat("Forwarding 127.0.0.1:", local, " to port ", pair.pod, "\n"));
   }
-  streaming::Descriptor until(io, UniqueFd(dup(ended)));
+  streaming::AsyncFd until(io, UniqueFd(dup(ended)));
   asio::co_spawn(
       io, [&]() -> asio::awaitable<void> { co_await until.Readable(); },
       [&io](const std::exception_ptr&) { io.stop(); });
