@@ -202,7 +202,7 @@ absl::StatusOr<runtime::Mount> MountFrom(const v1::Mount& mount,
   return result;
 }
 
-absl::StatusOr<runtime::Device> DeviceFrom(const v1::Device& device) {
+absl::StatusOr<runtime::DeviceMapping> DeviceFrom(const v1::Device& device) {
   PLIMSOLL_RETURN_IF_ERROR(
       CheckAbsolutePath("config.devices.container_path", device.container_path()));
   PLIMSOLL_RETURN_IF_ERROR(CheckAbsolutePath("config.devices.host_path", device.host_path()));
@@ -213,7 +213,7 @@ absl::StatusOr<runtime::Device> DeviceFrom(const v1::Device& device) {
     return Invalid("config.devices.permissions", permissions,
                    "must be one or more of \"r\", \"w\" and \"m\"");
   }
-  return runtime::Device{device.container_path(), device.host_path(), permissions};
+  return runtime::DeviceMapping{device.container_path(), device.host_path(), permissions};
 }
 
 // From field and annotation: a kubelet of some years sends both.
@@ -239,7 +239,7 @@ absl::Status AddFiles(const v1::ContainerConfig& config, runtime::ContainerSpec*
     spec->mounts.push_back(std::move(translated));
   }
   for (const v1::Device& device : config.devices()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(runtime::Device translated, DeviceFrom(device));
+    PLIMSOLL_ASSIGN_OR_RETURN(runtime::DeviceMapping translated, DeviceFrom(device));
     spec->devices.push_back(std::move(translated));
   }
   return AddCdiDevices(config, spec);

@@ -105,7 +105,7 @@ TEST(ContainerSpecTest, TranslatesMountsAndDevices) {
                                                        MountPropagation::kPrivate},
                                         runtime::Mount{"/data", "/srv/data", true, false, true,
                                                        MountPropagation::kBidirectional}));
-  EXPECT_THAT(spec->devices, ElementsAre(runtime::Device{"/dev/x", "/dev/null", "rw"}));
+  EXPECT_THAT(spec->devices, ElementsAre(runtime::DeviceMapping{"/dev/x", "/dev/null", "rw"}));
 }
 
 TEST(ContainerSpecTest, TranslatesSecurity) {

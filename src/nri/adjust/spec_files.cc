@@ -88,15 +88,15 @@ absl::Status RemoveDevice(const std::string& path, const SpecTarget& target) {
   if (target.spec().security.privileged) {
     return impossible("the container is privileged and has all devices of the host");
   }
-  std::vector<runtime::Device>& devices = target.spec().devices;
-  for (const runtime::Device& device : devices) {
+  std::vector<runtime::DeviceMapping>& devices = target.spec().devices;
+  for (const runtime::DeviceMapping& device : devices) {
     const std::string directory = runtime::CleanPath(device.container_path);
     if (absl::StartsWith(path, absl::StrCat(directory, "/"))) {
       return impossible(absl::StrCat("the container asks for all devices below ", directory));
     }
   }
   EraseIf(
-      [&](const runtime::Device& device) {
+      [&](const runtime::DeviceMapping& device) {
         return runtime::CleanPath(device.container_path) == path;
       },
       &devices);
@@ -150,7 +150,7 @@ absl::Status ApplyDevice(const api::LinuxDevice& device, const api::LinuxContain
   if (is_removal) return RemoveDevice(path, target);
   PLIMSOLL_RETURN_IF_ERROR(CheckNumbers(device, target));
   EraseIf(
-      [&](const runtime::Device& present) {
+      [&](const runtime::DeviceMapping& present) {
         return runtime::CleanPath(present.container_path) == path;
       },
       &target.spec().devices);

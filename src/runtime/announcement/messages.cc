@@ -38,7 +38,7 @@ void FillContainer(const AnnouncedContainer& container, v1::ContainerResourceCon
     FillKubernetesResources(container.kubernetes_resources, out->mutable_kubernetes_resources());
   }
   for (const Mount& mount : container.mounts) FillMount(mount, out->add_mounts());
-  for (const Device& device : container.devices) {
+  for (const DeviceMapping& device : container.devices) {
     v1::Device* added = out->add_devices();
     added->set_container_path(device.container_path);
     added->set_host_path(device.host_path);

@@ -289,7 +289,7 @@ absl::StatusOr<DeviceLists> BuildDevices(const SpecInput& input) {
     PLIMSOLL_RETURN_IF_ERROR(AddDevice(*input.host, "/dev", "/dev", "", 0, &lists));
   }
   for (size_t i = 0; i < spec.devices.size(); ++i) {
-    const Device& device = spec.devices[i];
+    const DeviceMapping& device = spec.devices[i];
     const std::string field = absl::StrCat("devices[", i, "]");
     if (!absl::StartsWith(device.container_path, "/") || !absl::StartsWith(device.host_path, "/")) {
       return absl::InvalidArgumentError(absl::StrCat(field, ": both paths must be absolute"));

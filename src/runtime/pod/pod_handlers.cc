@@ -60,7 +60,7 @@ void AddDevicesByPlugins(const std::vector<ContainerSpec>& specs, PodResources* 
       each->devices.push_back({node.path, on_host, node.permissions});
     }
     if (!spec.asked.has_value()) continue;
-    for (const Device& device : spec.devices) {
+    for (const DeviceMapping& device : spec.devices) {
       if (!absl::c_linear_search(spec.asked->devices, device)) each->devices.push_back(device);
     }
     for (const std::string& device : spec.cdi_devices) {

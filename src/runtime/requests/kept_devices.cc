@@ -70,7 +70,7 @@ absl::StatusOr<std::vector<std::string>> KeptDevices::NodesOf(const PodResources
                                                               cdi::Registry* registry) {
   std::vector<std::string> nodes;
   for (const AnnouncedContainer& container : pod.containers) {
-    for (const Device& device : container.devices) nodes.push_back(device.host_path);
+    for (const DeviceMapping& device : container.devices) nodes.push_back(device.host_path);
     if (container.cdi_devices.empty()) continue;
     if (!nodes_.contains(KeyOf(container.cdi_devices))) {
       if (registry == nullptr) continue;

@@ -33,7 +33,7 @@ std::string InOrder(std::string permissions) {
 
 // A device's path on the host, and its permissions if both devices name some: an annotation written
 // by hand may leave the usual ones out.
-std::string Described(const Device& device, const Device& like) {
+std::string Described(const DeviceMapping& device, const DeviceMapping& like) {
   const std::string& host_path =
       device.host_path.empty() ? device.container_path : device.host_path;
   const std::string path = CleanPath(host_path);
@@ -41,19 +41,19 @@ std::string Described(const Device& device, const Device& like) {
   return absl::StrCat(path, " (", InOrder(device.permissions), ")");
 }
 
-const Device* DeviceAt(const std::vector<Device>& devices, const std::string& path) {
+const DeviceMapping* DeviceAt(const std::vector<DeviceMapping>& devices, const std::string& path) {
   const auto found = absl::c_find_if(
-      devices, [&](const Device& each) { return CleanPath(each.container_path) == path; });
+      devices, [&](const DeviceMapping& each) { return CleanPath(each.container_path) == path; });
   return found == devices.end() ? nullptr : &*found;
 }
 
 // Describes each of `devices`, by container path, with its permissions if both lists name some.
-std::map<std::string, std::string> Devices(const std::vector<Device>& devices,
-                                           const std::vector<Device>& others) {
+std::map<std::string, std::string> Devices(const std::vector<DeviceMapping>& devices,
+                                           const std::vector<DeviceMapping>& others) {
   std::map<std::string, std::string> described;
-  for (const Device& device : devices) {
+  for (const DeviceMapping& device : devices) {
     const std::string path = CleanPath(device.container_path);
-    const Device* other = DeviceAt(others, path);
+    const DeviceMapping* other = DeviceAt(others, path);
     described[path] = Described(device, other == nullptr ? device : *other);
   }
   return described;

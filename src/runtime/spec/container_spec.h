@@ -71,7 +71,7 @@ struct LastResources {
 struct AskedParts {
   linux::CgroupSettings resources;
   std::vector<Mount> mounts;
-  std::vector<Device> devices;
+  std::vector<DeviceMapping> devices;
   std::vector<std::string> cdi_devices;
   bool operator==(const AskedParts&) const = default;
 };
@@ -88,7 +88,7 @@ struct ContainerSpec {
   std::string working_directory;
   std::vector<std::pair<std::string, std::string>> environment;  // over the image's
   std::vector<Mount> mounts;
-  std::vector<Device> devices;
+  std::vector<DeviceMapping> devices;
   // "vendor.com/class=name". Those of qos::kClassDriver are in `classes` already.
   std::vector<std::string> cdi_devices;
   std::string log_path;     // relative to the sandbox's log directory; empty: no log is kept

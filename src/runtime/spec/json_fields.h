@@ -97,7 +97,7 @@ void Fields(Visitor& visit, auto& s, const Mount*) {
 }
 
 template <typename Visitor>
-void Fields(Visitor& visit, auto& s, const Device*) {
+void Fields(Visitor& visit, auto& s, const DeviceMapping*) {
   auto& [container_path, host_path, permissions] = s;
   visit("container_path", container_path);
   visit("host_path", host_path);

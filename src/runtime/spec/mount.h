@@ -42,11 +42,11 @@ struct Mount {
   bool operator==(const Mount&) const = default;
 };
 
-struct Device {
+struct DeviceMapping {
   std::string container_path;
   std::string host_path;
   std::string permissions;  // letters of "rwm"
-  bool operator==(const Device&) const = default;
+  bool operator==(const DeviceMapping&) const = default;
 };
 
 }  // namespace plimsoll::runtime

@@ -34,7 +34,7 @@ struct AnnouncedContainer {
   Type type = Type::kInit;
   KubernetesResources kubernetes_resources;
   std::vector<Mount> mounts;  // of any kind, also one that containers can't have here
-  std::vector<Device> devices;
+  std::vector<DeviceMapping> devices;
   std::vector<std::string> cdi_devices;  // "vendor.com/class=name"
   bool operator==(const AnnouncedContainer&) const = default;
 };
