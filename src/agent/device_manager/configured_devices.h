@@ -19,7 +19,7 @@ namespace plimsoll::agent {
 // One unit of an extended resource: a CDI device, or a node of the host's /dev.
 struct NodeDevice {
   std::string cdi_name;  // "vendor.com/gpu=0"; empty: `node` counts
-  pod::DeviceNode node;
+  pod::HostDeviceNode node;
   std::optional<uint32_t> numa_node;  // near it; nullopt: that of a `node` is the kernel's
 
   // Names the device among all of the machine, also after a restart.

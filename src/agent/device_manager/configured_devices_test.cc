@@ -72,7 +72,7 @@ TEST(ConfiguredDevicesTest, TheAgentAnswersForThem) {
   const auto given = GivenOf(devices, "example.com/x", {"example.com/x=2", "/dev/a"});
   ASSERT_TRUE(given.ok()) << given.status();
   EXPECT_THAT(given->cdi_names, ElementsAre("example.com/x=2"));
-  EXPECT_THAT(given->nodes, ElementsAre(pod::DeviceNode{"/dev/a", "/dev/a", "rw"}));
+  EXPECT_THAT(given->nodes, ElementsAre(pod::HostDeviceNode{"/dev/a", "/dev/a", "rw"}));
   EXPECT_EQ(GivenOf(devices, "example.com/x", {"/dev/b"}).status(),
             absl::FailedPreconditionError("device /dev/b of example.com/x is no longer among the "
                                           "devices of the configuration"));

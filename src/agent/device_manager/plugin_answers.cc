@@ -63,7 +63,7 @@ absl::Status CheckAnnotation(const std::string& key) {
   return absl::InvalidArgumentError("an annotation has no name");
 }
 
-absl::StatusOr<pod::DeviceNode> NodeFrom(const ::v1beta1::DeviceSpec& from) {
+absl::StatusOr<pod::HostDeviceNode> NodeFrom(const ::v1beta1::DeviceSpec& from) {
   PLIMSOLL_RETURN_IF_ERROR(CheckPath(from.host_path(), "host path of a device"));
   PLIMSOLL_RETURN_IF_ERROR(CheckPath(from.container_path(), "container path of a device"));
   const std::string& permissions = from.permissions();
@@ -73,9 +73,9 @@ absl::StatusOr<pod::DeviceNode> NodeFrom(const ::v1beta1::DeviceSpec& from) {
                                                    " of device ", Quoted(from.host_path()),
                                                    " must be of r, w and m"));
   }
-  return pod::DeviceNode{.host_path = from.host_path(),
-                         .container_path = from.container_path(),
-                         .permissions = permissions};
+  return pod::HostDeviceNode{.host_path = from.host_path(),
+                             .container_path = from.container_path(),
+                             .permissions = permissions};
 }
 
 absl::StatusOr<pod::DeviceMount> MountFrom(const ::v1beta1::Mount& from) {
@@ -151,7 +151,7 @@ absl::StatusOr<pod::GivenDevices> GivenFrom(const ::v1beta1::AllocateResponse& a
     AddAtPath(mount, given.mounts);
   }
   for (const ::v1beta1::DeviceSpec& each : of_container.devices()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const pod::DeviceNode node, NodeFrom(each));
+    PLIMSOLL_ASSIGN_OR_RETURN(const pod::HostDeviceNode node, NodeFrom(each));
     AddAtPath(node, given.nodes);
   }
   for (const auto& [key, value] : of_container.annotations()) {
@@ -173,7 +173,7 @@ std::vector<std::string> PreferredFrom(const ::v1beta1::PreferredAllocationRespo
 
 void AddGiven(const pod::GivenDevices& more, pod::GivenDevices& given) {
   for (const std::string& name : more.cdi_names) AddName(name, given.cdi_names);
-  for (const pod::DeviceNode& node : more.nodes) AddAtPath(node, given.nodes);
+  for (const pod::HostDeviceNode& node : more.nodes) AddAtPath(node, given.nodes);
   for (const pod::DeviceMount& mount : more.mounts) AddAtPath(mount, given.mounts);
   given.env.insert(more.env.begin(), more.env.end());
   given.annotations.insert(more.annotations.begin(), more.annotations.end());

@@ -94,7 +94,7 @@ TEST(GivenFromTest, AllOfAnAnswer) {
   EXPECT_THAT(given->env, ElementsAre(Pair("GPU", "0")));
   EXPECT_THAT(given->annotations, ElementsAre(Pair("example.com/gpu", "x")));
   EXPECT_THAT(given->mounts, ElementsAre(pod::DeviceMount{"/usr/lib/gpu", "/gpu", true}));
-  EXPECT_THAT(given->nodes, ElementsAre(pod::DeviceNode{"/dev/gpu0", "/dev/gpu", "rwm"}));
+  EXPECT_THAT(given->nodes, ElementsAre(pod::HostDeviceNode{"/dev/gpu0", "/dev/gpu", "rwm"}));
   EXPECT_THAT(given->cdi_names, ElementsAre("example.com/gpu=0"));
   EXPECT_EQ(*Given({}), pod::GivenDevices{}) << "it needs nothing";
 }
@@ -168,8 +168,8 @@ TEST(AddGivenTest, WhatIsThereStays) {
               ElementsAre(Pair("example.com/gpu", "x"), Pair("example.com/nic", "z")));
   EXPECT_THAT(given.mounts, ElementsAre(pod::DeviceMount{"/usr/lib/gpu", "/gpu", true},
                                         pod::DeviceMount{"/nic", "/nic", false}));
-  EXPECT_THAT(given.nodes, ElementsAre(pod::DeviceNode{"/dev/gpu0", "/dev/gpu", "rwm"},
-                                       pod::DeviceNode{"/dev/nic", "/dev/nic", "r"}));
+  EXPECT_THAT(given.nodes, ElementsAre(pod::HostDeviceNode{"/dev/gpu0", "/dev/gpu", "rwm"},
+                                       pod::HostDeviceNode{"/dev/nic", "/dev/nic", "r"}));
   EXPECT_THAT(given.cdi_names, ElementsAre("example.com/gpu=0", "example.com/nic=1"));
 }
 

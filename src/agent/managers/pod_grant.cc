@@ -36,7 +36,7 @@ Json GivenToJson(const pod::GivenDevices& given) {
                {"mounts", Json::array()},
                {"env", given.env},
                {"annotations", given.annotations}};
-  for (const pod::DeviceNode& each : given.nodes) {
+  for (const pod::HostDeviceNode& each : given.nodes) {
     json["nodes"].push_back({{"hostPath", each.host_path},
                              {"containerPath", each.container_path},
                              {"permissions", each.permissions}});

@@ -18,11 +18,11 @@
 namespace plimsoll::pod {
 
 // A node of the host's that a container gets, beside those of CDI devices.
-struct DeviceNode {
+struct HostDeviceNode {
   std::string host_path;
   std::string container_path;
   std::string permissions;  // of "r", "w", "m"
-  bool operator==(const DeviceNode&) const = default;
+  bool operator==(const HostDeviceNode&) const = default;
 };
 
 // A path of the host's that a device brings into its container.
@@ -37,7 +37,7 @@ struct DeviceMount {
 // annotations come on top.
 struct GivenDevices {
   std::vector<std::string> cdi_names;  // "vendor.com/gpu=0"
-  std::vector<DeviceNode> nodes;
+  std::vector<HostDeviceNode> nodes;
   std::vector<DeviceMount> mounts;
   std::map<std::string, std::string> env;          // the manifest's own win
   std::map<std::string, std::string> annotations;  // of the container's request

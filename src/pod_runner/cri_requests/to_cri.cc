@@ -341,7 +341,7 @@ absl::Status SetProgram(const Manifest& pod, const ContainerManifest& container,
 void SetDevices(const Manifest& pod, const std::string& name, const GivenDevices& given,
                 cri::ContainerConfig* out) {
   for (const std::string& device : given.cdi_names) out->add_cdi_devices()->set_name(device);
-  for (const DeviceNode& node : given.nodes) {
+  for (const HostDeviceNode& node : given.nodes) {
     cri::Device* device = out->add_devices();
     device->set_host_path(node.host_path);
     device->set_container_path(node.container_path);
