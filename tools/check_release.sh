@@ -15,7 +15,8 @@ cd "$(dirname "$0")/.."
 logs=build/check-release
 arm_build=build/arm64
 # Suites that qemu-user can run, and those for the virtual machine.
-arm_suites=(base resources topology image runtime_spec)
+arm_suites=(base base_text base_programs resources topology topology_zones topology_machine image image_names
+  image_layers image_registry runtime_spec)
 arm_kernel_suites=(linux linux_namespaces linux_cgroup)
 # Files of the integration suite, which run pods there.
 arm_pods=(pods limits exec)

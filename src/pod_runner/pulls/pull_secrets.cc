@@ -25,8 +25,8 @@ absl::StatusOr<std::string> ConfigOf(const Object& secret, const std::string& na
 }  // namespace
 
 absl::StatusOr<std::vector<RegistryLogin>> PullCredentials(const Manifest& pod,
-                                                         const ConfigObjects* objects,
-                                                         absl::string_view reference) {
+                                                           const ConfigObjects* objects,
+                                                           absl::string_view reference) {
   std::vector<RegistryLogin> all;
   for (const std::string& name : pod.pull_secrets) {
     const Object* secret = FindSecret(pod, objects, name);

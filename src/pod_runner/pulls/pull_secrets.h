@@ -18,8 +18,8 @@ namespace plimsoll::pod {
 // Secret is passed over, as by kubelet. INVALID_ARGUMENT names a malformed one. `objects` may be
 // null.
 absl::StatusOr<std::vector<RegistryLogin>> PullCredentials(const Manifest& pod,
-                                                         const ConfigObjects* objects,
-                                                         absl::string_view reference);
+                                                           const ConfigObjects* objects,
+                                                           absl::string_view reference);
 
 // Names in the pod's imagePullSecrets for which there is no Secret.
 std::vector<std::string> MissingPullSecrets(const Manifest& pod, const ConfigObjects* objects);
