@@ -20,9 +20,9 @@ using ::testing::StartsWith;
 // Container "main" with further fields, such as probes.
 std::string ProbedPod(const std::string& name, const std::string& script, const std::string& fields,
                       const std::string& spec = "") {
-  return absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: ", name, "}, spec: {",
-                      spec, "containers: [{name: main, image: busybox, imagePullPolicy: Never, ",
-                      fields, ", command: [sh, -c, '", script, "']}]}}\n");
+  return absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: ", name, "}, spec: {", spec,
+                      "containers: [{name: main, image: busybox, imagePullPolicy: Never, ", fields,
+                      ", command: [sh, -c, '", script, "']}]}}\n");
 }
 
 // The agent of both fixtures below.
