@@ -84,6 +84,11 @@ class CheckDocsTest(unittest.TestCase):
     def test_other_blocks_are_not_commands(self):
         self.assertEqual(self.check(text="```sh\n$ make nope\n```\n"), "")
 
+    def test_blocks_that_are_run_are_checked_too(self):
+        self.assertIn("page.md:2: `make nope`: the Makefile has no target nope",
+                      self.check(text="```console run\n# make nope\n```\n"))
+        self.assertIn("page.md:1: `" + "```console runs` is neither",
+                      self.check(text="```console runs\n# make nope\n```\n"))
 
     def test_a_table_of_tests_names_tests_that_exist(self):
         (self.root / "src").mkdir()
