@@ -145,10 +145,11 @@ absl::Status CheckTaken(pod::Client& client, const std::map<std::string, std::st
   return absl::OkStatus();
 }
 
+// One row a type, by name: a message's map has no order.
 template <typename Map>
 void PrintChange(const Map& before, const Map& after) {
   Table table({"TYPE", "BEFORE", "NOW"});
-  for (const auto& [type, name] : after) {
+  for (const auto& [type, name] : std::map<std::string, std::string>(after.begin(), after.end())) {
     const auto was = before.find(type);
     table.AddRow({type, was == before.end() ? "-" : was->second, name});
   }
