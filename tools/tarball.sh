@@ -52,7 +52,7 @@ done
 tools/check_symbols.sh packaging/symbol-versions "$root"/bin/* "$root"/libexec/plimsoll/* "$root"/lib/plimsoll/*
 
 mkdir -p "$root/share/plimsoll/examples" "$root/share/plimsoll/images/plimsoll.dev/examples" "$document"/{api,docs}
-cp -r examples/*.yaml examples/README.md examples/classes "$root/share/plimsoll/examples"
+cp -r examples/*.yaml examples/README.md examples/classes examples/objects "$root/share/plimsoll/examples"
 tools/example_image.sh "$root/share/plimsoll/images/plimsoll.dev/examples/busybox.tar"
 cp README.md LICENSE NOTICE "$document"
 cp api/README.md "$document/api"
