@@ -2,7 +2,7 @@
 #
 #   cmake --preset dev -B build/arm64 -DCMAKE_TOOLCHAIN_FILE=cmake/arm64.cmake
 #
-# It needs crossbuild-essential-arm64 and the libraries of packaging/debian-packages as NAME:arm64 (packaging/README.md).
+# It needs crossbuild-essential-arm64 and the libraries of packaging/debian-packages as NAME:arm64 (tests/vm/README.md).
 # protoc and gRPC's plugin are the machine's own: Debian's packages of libraries for arm64 find them in /usr/bin.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
