@@ -79,9 +79,7 @@ TEST_P(DocsTest, ThePagesCommandsDoWhatItShows) {
     const std::string at = absl::StrCat(GetParam(), ":", shown.line, ": ", shown.command, "\n");
     const auto result = Run(shown.command);
     ASSERT_TRUE(result.ok()) << at << result.status();
-    if (!ShowsError(shown.output)) {
-      ASSERT_EQ(result->exit.code, 0) << at << result->out;
-    }
+    ASSERT_EQ(result->exit.code != 0, ShowsError(shown.output)) << at << result->out;
     ASSERT_TRUE(IsOutput(shown.output, result->out))
         << at << "It shows:\n"
         << absl::StrJoin(shown.output, "\n") << "\nIt prints:\n"

@@ -12,15 +12,15 @@
 // The lines up to the next command are its output, standard error included. If any are shown, they
 // are all of it:
 //
-// - "..." in a line stands for any text, and for none, with the blanks behind it; alone in a line,
-// for
-//   any lines.
+// - "..." in a line stands for any text, and for none, with the blanks behind it. Alone in a
+//   line it stands for any lines.
 // - An id (12 hexadecimal digits or more, or a UUID), a time (2026-01-31 07:02:11.5 +00:00, or
 //   RFC 3339) and a duration (3s, 1h2m, 152 ms; not 500m, which are CPUs) stand for any of their
 //   kind.
 // - Any blanks are equal to any others; empty lines don't count.
 //
-// A command exits with 0, unless its output shows its error: a line that begins with "plimsoll: ".
+// A command exits with 0, but with another code if its output shows its error: a line that begins
+// with "plimsoll: ".
 #ifndef PLIMSOLL_TESTS_HARNESS_CONSOLE_BLOCKS_H_
 #define PLIMSOLL_TESTS_HARNESS_CONSOLE_BLOCKS_H_
 
@@ -42,10 +42,10 @@ struct ShownCommand {
 // without an end or without a command, output before the first command, a command that never ends.
 absl::StatusOr<std::vector<ShownCommand>> MarkedCommands(absl::string_view page);
 
-// Whether a command that shows `output` may have printed `printed`.
+// Whether a command whose block shows these lines may have printed `printed`.
 bool IsOutput(const std::vector<std::string>& shown, absl::string_view printed);
 
-// Whether a command that shows `output` may fail.
+// Whether a command whose block shows these lines fails.
 bool ShowsError(const std::vector<std::string>& shown);
 
 }  // namespace plimsoll::testing
